@@ -41,6 +41,9 @@ SMALL_BLOCKS = 8192
 """The longest side whose blocks have 256 threads; at n = 20,000 those of 512 are faster
 (`evidence/threads.csv`)."""
 
+FEW_FREE = 8
+"""Free rows that are not worth a scale, nor the rest of one (`evidence/small_scales.csv`)."""
+
 POWERS = ("threads", "warps_a_row", "warps_marked", "tile")
 """Settings that are powers of two."""
 
@@ -200,16 +203,17 @@ class Settings:
     ) -> Settings:
         """The settings for so many rows and columns, ``n <= m``, and costs of a dtype.
 
-        Fewer than 8 free rows are not worth a scale. The tile is so wide that some hundred blocks
-        have one each. Where the bytes of a level are few, smaller blocks meet sooner at its
+        `FEW_FREE` rows are not worth a scale, and a grid's scales leave as many free, whose last
+        bids would be prices that a few rows drive up in turn. The tile is so wide that some hundred
+        blocks have one each. Where the bytes of a level are few, smaller blocks meet sooner at its
         barriers, and the smallest problems are one block's; where they are many, a narrow bucket
         reads fewer rows twice. So it does where integers were not scaled, as uniform ones are not;
         floats have more levels by it, and take longer (`evidence/buckets.csv`). Of wide costs half
-        as many are as many bytes in flight, and small blocks have the registers that these take.
-        So have they for the levels of a search, where a large block's threads keep values in
-        memory. Large blocks are faster where ranges are short, whose levels are few and wide, and
-        where sides are very long (`evidence/threads.csv`). Bids by marks have one warp a row where
-        the auction opens, and four where ranges are short (`evidence/opening_warps.csv`).
+        as many are as many bytes in flight, and small blocks have the registers that these take. So
+        have they for the levels of a search, where a large block's threads keep values in memory.
+        Large blocks are faster where ranges are short, whose levels are few and wide, and where
+        sides are very long (`evidence/threads.csv`). Bids by marks have one warp a row where the
+        auction opens, and four where ranges are short (`evidence/opening_warps.csv`).
 
         Parameters
         ----------
@@ -222,11 +226,9 @@ class Settings:
         """
         kind = np.dtype(kind)
         loads = 8 if kind.itemsize <= 4 else 4
+        few = min(1000, 1000 * FEW_FREE // max(1, n))
         if m <= ALONE and (n < FEWEST_CLUSTERED or not clusters):
-            return cls(
-                scale_above=max(80, min(1000, 8000 // max(1, n))), blocks=1, threads=256,
-                loads=loads,
-            )  # fmt: skip
+            return cls(scale_above=max(80, few), blocks=1, threads=256, loads=loads)
         tile = 8
         while tile < WARP and 128 * tile < m:
             tile *= 2
@@ -237,7 +239,8 @@ class Settings:
             delta, delta_scaled = (4, 16) if small else (1, 4)
         unscaled = CLUSTERED < m == n <= CLUSTERED_UNSCALED and kind == np.int32
         return cls(
-            scale_above=max(80, min(1000, 8000 // max(1, n))),
+            scale_above=max(80, few),
+            left_free=max(10, few),
             tile=tile,
             threads=512 if large else 256,
             delta=delta,

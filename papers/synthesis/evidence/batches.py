@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 
 from papers.common.evidence import tables
@@ -9,7 +10,7 @@ from papers.common.evidence.comparisons import correct, goal, not_measured
 from papers.common.evidence.tables import KEY, Published, by_seed, named
 from papers.common.instances.labels import label_range
 from papers.common.model import Cell, Comparison, Instance, Plan
-from papers.synthesis.evidence import peers
+from papers.synthesis.evidence import peers, work
 from papers.synthesis.evidence.uniform import LABELS
 
 BATCH, LOOP = "synthesis:batch_of_seeds", "synthesis:scipy_loop"
@@ -89,13 +90,25 @@ def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     rows = rows.assign(
         peer_over_batch=rows["peer_ms"] / rows["batch_ms"],
         loop_over_batch=rows["scipy_loop_ms"] / rows["batch_ms"],
+        floor_ms=_floors(rows, published),
     )
+    rows["batch_over_floor"] = rows["batch_ms"] / rows["floor_ms"]
     rows = tables.order(rows, by=("n", "problems", "cost_range"), ranked={"cost_range": LABELS})
     return rows[
         ["problems", "n", "cost_range", "source", "device", "batch_ms", "end_to_end_ms",
          "scipy_loop_ms", "peer_ms", "loop_over_batch", "peer_over_batch", "bids",
-         "scanned", "total_cost", "scipys_cost", "peer_cost"]
+         "scanned", "floor_ms", "batch_over_floor", "total_cost", "scipys_cost", "peer_cost"]
     ]  # fmt: skip
+
+
+def _floors(rows: pd.DataFrame, published: Published) -> np.ndarray:
+    """Return each batch's floor in ms, on a card whose prices are known."""
+    prices = peers.prices(published)
+    return np.array(
+        [work.batch_floor_ms(row.problems, row.n, prices[row.device])
+         if row.device in prices else np.nan for row in rows.itertuples(index=False)],
+        np.float64,
+    )  # fmt: skip
 
 
 def compare(found: pd.DataFrame) -> list[Comparison]:

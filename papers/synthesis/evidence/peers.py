@@ -54,7 +54,11 @@ def best(times: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 
 
 def prices(published: Published) -> dict[str, dict[str, float]]:
-    """Return what a barrier of the grid, one of a cluster and a byte read cost (ms), by card."""
+    """Return what a barrier of the grid, one of a cluster and a byte cost (ms), by card.
+
+    A byte that is read is ``byte``; one that is copied to the device from pinned memory is ``up``,
+    NaN where that has not been measured.
+    """
     found = {}
     for card, rows in published(PRICES).groupby("device"):
         of = {row.what: float(row.price) for row in rows.itertuples(index=False)}
@@ -62,6 +66,7 @@ def prices(published: Published) -> dict[str, dict[str, float]]:
             "barrier": of["barrier"] / 1e3,
             "cluster_barrier": of["cluster barrier"] / 1e3,
             "byte": 1e3 / (of["reading"] * 1e12),
+            "up": 1e3 / (of.get("copying up", math.nan) * 1e9),
         }
     return found
 

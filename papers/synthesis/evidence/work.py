@@ -1,15 +1,17 @@
-"""The least that a run of the dense solver can take, from the work that it has counted.
+"""The least that a run can take, from the work that it has counted.
 
-A run reads the costs in passes whose numbers it counts: the row minima of the start and of every
-rescaling, the column minima of the start, one row for a bid, one row for a row that a search
-relaxes, and the sample for the mean. Where near pairs are marked
+The dense solver reads the costs in passes whose numbers it counts: the row minima of the start and
+of every rescaling, the column minima of the start, one row for a bid, one row for a row that a
+search relaxes, and the sample for the mean. Where near pairs are marked
 (`papers.synthesis.assignment.kernels.grid.near`), one pass more, and in place of a row its words
-and the costs that they mark. It meets at the barriers that it counts. Neither can be had
-for less than its price on the card, so that their sum is a floor: waits for memory between
-barriers, the duals' traffic and the threads' unequal shares come on top. The exchange of reports
-between two levels of a search is counted as a barrier and priced as one; its own price has not been
-measured. Barriers of a cluster (`papers.synthesis.assignment.kernels.cluster`) have a price of
-their own.
+and the costs that they mark. It meets at the barriers that it counts. Neither can be had for less
+than its price on the card, so that their sum is a floor: waits for memory between barriers, the
+duals' traffic and the threads' unequal shares come on top. The exchange of reports between two
+levels of a search is counted as a barrier and priced as one; its own price has not been measured.
+Barriers of a cluster (`papers.synthesis.assignment.kernels.cluster`) have a price of their own.
+
+Floors of batches, matchings and cuts are of less: of bytes that have to move once, and of the
+barriers that are counted.
 """
 
 from __future__ import annotations
@@ -29,6 +31,49 @@ BLOCKS = 132
 KEPT_BYTES = 32 * 2**20
 """A matrix up to this size stays in the card's second-level cache: only its first pass is read
 from memory, the others cost barriers alone."""
+
+
+WORD = 4
+"""Bytes of a cost in 32 bits, of a vertex' number, of a capacity."""
+
+LEAST_BARRIERS = 3
+"""Barriers of a round of `lupinska_costscale:gpu_relabel` on an image, at least, beside one for
+each step of its search: its sweeps, whose number is not counted, have more."""
+
+
+def batch_floor_ms(problems: float, n: float, prices: Mapping[str, float]) -> float:
+    """Return the floor of a batch of square 32-bit costs in ms: each is read once."""
+    return problems * n * n * WORD * prices["byte"]
+
+
+def matching_floor_ms(
+    n: float, edges: float, barriers: float, prices: Mapping[str, float]
+) -> float:
+    """Return the floor in ms of a matching of n rows and n columns, whose launch meets so often.
+
+    The neighbours, the pointers to them and both sides' partners are read once.
+    """
+    return barriers * prices["barrier"] + WORD * (edges + 3 * n) * prices["byte"]
+
+
+def cut_floor_ms(
+    pixels: float, neighbours: float, rounds: float, steps: float, prices: Mapping[str, float]
+) -> float:
+    """Return the floor in ms of a call of `grid_cut` that a GPU solves.
+
+    Two capacities of a pixel to the terminals and those to its neighbours travel to the device, and
+    a round's search looks at what is left of them.
+
+    Parameters
+    ----------
+    pixels, neighbours : float
+        Of the image, and of a pixel: 4 or 8.
+    rounds, steps : float
+        Counts of the answer, ``device_relabels`` and ``bfs_levels``.
+    """
+    size = WORD * pixels * (2 + neighbours)
+    barriers = LEAST_BARRIERS * rounds + steps
+    return size * (prices["up"] + rounds * prices["byte"]) + barriers * prices["barrier"]
 
 
 def bytes_read(n: int, m: int, size: int, counts: Mapping[str, float]) -> float:

@@ -211,6 +211,17 @@ def test_the_smallest_problems_are_one_blocks(m, blocks):
 
 
 @pytest.mark.parametrize(
+    ("n", "blocks", "left", "scaled"),
+    [(20, 1, 0, 8), (32, 0, 8, 8), (512, 0, 7, 40), (1000, 0, 10, 80)],
+)
+def test_a_scale_of_a_grid_leaves_as_many_rows_as_are_not_worth_one(n, blocks, left, scaled):
+    """Eight, or a share of the rows, both rounded down; of one block nothing was measured."""
+    chosen = Settings.for_shape(n, n)
+    assert chosen.blocks == blocks
+    assert (chosen.of_rows(n)["stop"], chosen.of_rows(n)["many"]) == (left, scaled)
+
+
+@pytest.mark.parametrize(
     ("n", "threads", "of_short", "deltas", "near"),
     [
         (2048, 256, 256, (4, 16), 0), (2049, 256, 512, (1, 4), 48), (8192, 256, 512, (1, 4), 48),

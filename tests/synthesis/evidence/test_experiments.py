@@ -228,6 +228,13 @@ def test_the_floor_counts_bytes_and_barriers():
     assert small == pytest.approx(0.8 + 500 * prices["cluster_barrier"] + 1e3 * 2**22 / 3.81e12)
 
 
+def test_floors_of_batches_matchings_and_cuts_count_what_moves_once():
+    prices = {"barrier": 2.0, "byte": 0.5, "up": 3.0}
+    assert work.batch_floor_ms(10, 3, prices) == 10 * 9 * 4 * 0.5
+    assert work.matching_floor_ms(5, 7, 11, prices) == 11 * 2 + 4 * (7 + 15) * 0.5
+    assert work.cut_floor_ms(6, 4, 2, 9, prices) == 4 * 6 * 6 * (3 + 2 * 0.5) + (3 * 2 + 9) * 2
+
+
 def test_marked_pairs_are_read_in_place_of_rows():
     """One pass more; a bid reads a bit a pair and what is marked; so does a search of many tiles"""
     counts = {"rescalings": 1, "bids": 100, "relaxed": 50, "near": 20 * 4096}

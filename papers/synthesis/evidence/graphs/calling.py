@@ -151,10 +151,16 @@ def download_cut(state: CutState) -> Flow:
 
 
 def prove_cut(state: CutState, answer: Flow) -> Flow:
-    """Add a flow, as `rivals.prove_pymaxflow` does, and note the solver that the call chose."""
-    chosen = state.found.solved.solver
+    """Add a flow, as `rivals.prove_pymaxflow` does.
+
+    Noted are the solver that the call chose, its counts, an image's pixels and their neighbours.
+    """
+    solved, image = state.found.solved, image_of(state.drawn)
     proved = prove_pymaxflow(PyMaxflowState(state.drawn, make=lambda: None), answer)
-    return replace(proved, counters={f"{CHOSEN}{chosen}": 1})
+    counters = {**solved.flow.counters, f"{CHOSEN}{solved.solver}": 1}
+    if image is not None:
+        counters |= {"pixels": image.source.size, "neighbours": len(image.arcs)}
+    return replace(proved, counters=counters)
 
 
 SOLVERS: Mapping[str, Solver] = {

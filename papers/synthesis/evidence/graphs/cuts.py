@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 import pandas as pd
 
 from papers.common.evidence import tables
@@ -17,7 +18,7 @@ from papers.common.evidence.comparisons import goal, not_measured
 from papers.common.evidence.tables import Published
 from papers.common.model import Cell, Comparison, Instance, Plan
 from papers.lupinska_costscale.evidence.codes import REAL, WORST, grids, segmentation, worst
-from papers.synthesis.evidence import peers
+from papers.synthesis.evidence import peers, work
 from papers.synthesis.evidence.graphs import rows
 
 CALL = "synthesis:call_cut"
@@ -52,6 +53,12 @@ ON_CPU: dict[str, tuple[Instance, ...]] = {
               Instance("channel_grid", 4, "4x1000")),
 }  # fmt: skip
 """The instances without a GPU, where the call runs a CPU's code."""
+
+COUNTS = {"pixels": "pixels", "neighbours": "neighbours", "rounds": "device_relabels",
+          "steps": "bfs_levels"}  # fmt: skip
+"""Counters of an answer that its floor is made of; the last two are of `GPU`."""
+
+GPU = "lupinska_costscale:gpu_relabel"
 
 GRIDS = 18
 EACH, ALL, ELSEWHERE = 0.5, 0.1, 2.0
@@ -103,6 +110,8 @@ def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
         found = rows.beside(found, theirs)
     found = rows.beside(found, rows.values(summary, CALL, "value", "value", "answer"))
     found = found.merge(rows.chosen(summary, CALL), on=rows.INSTANCE, how="left")
+    for name, metric in COUNTS.items():
+        found = rows.beside(found, rows.values(summary, CALL, name, metric, "answer"))
     times = found[[f"{name}_ms" for name in CPU]]
     found = found.assign(
         instance=pd.Series(
@@ -118,13 +127,27 @@ def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
         better_ms=better.where(found["is_real"]),
         over_best=found["call_ms"] / found["best_ms"],
         over_pymaxflow=found["call_ms"] / found["pymaxflow_ms"],
+        floor_ms=_floors(found, published),
     )
+    found["call_over_floor"] = found["call_ms"] / found["floor_ms"]
     found = tables.order(found, by=("family", "n", "instance"), ranked={"family": (REAL,)})
     return found[
         ["instance", "family", "n", "source", "device", "chosen", "call_ms",
          *(f"{name}_ms" for name in CPU), "best_ms", "over_best", "over_pymaxflow", "better_ms",
-         "value"]
+         "rounds", "steps", "floor_ms", "call_over_floor", "value"]
     ]  # fmt: skip
+
+
+def _floors(found: pd.DataFrame, published: Published) -> np.ndarray:
+    """Return the floor in ms of each call that a GPU solved, on a card whose prices are known."""
+    prices = peers.prices(published)
+    return np.array(
+        [work.cut_floor_ms(row.pixels, row.neighbours, row.rounds, row.steps,
+                           prices[row.device])
+         if row.chosen == GPU and row.device in prices else np.nan
+         for row in found.itertuples(index=False)],
+        np.float64,
+    )  # fmt: skip
 
 
 def share_of_better(published: Published) -> float:

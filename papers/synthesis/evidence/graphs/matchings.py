@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 import pandas as pd
 
 from papers.common.evidence import tables
@@ -18,7 +19,7 @@ from papers.common.evidence.comparisons import correct, goal, not_measured
 from papers.common.evidence.tables import Published
 from papers.common.model import Cell, Comparison, Instance, Plan
 from papers.deveci_matching.evidence import sets
-from papers.synthesis.evidence import peers
+from papers.synthesis.evidence import peers, work
 from papers.synthesis.evidence.graphs import rows
 
 CALL, SCIPY = "synthesis:call_matching", "deveci_matching:scipy"
@@ -131,6 +132,8 @@ def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     matched = rows.values(summary, CALL, "matched", "cardinality", "answer")
     found = rows.beside(found, matched)
     found = rows.beside(found, rows.values(summary, RUN, "run_ms"))
+    met = rows.values(summary, RUN, "barriers", "grid_barriers", "answer")
+    found = rows.beside(found, met)
     found = found.merge(rows.chosen(summary, CALL), on=rows.INSTANCE, how="left")
     keys = list(zip(found["family"], found["n"], found["label"], found["seed"], strict=True))
     found = found.assign(
@@ -150,26 +153,39 @@ def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     found.loc[elsewhere, ["ecl_mm_ms", "peer_matched"]] = float("nan")
     found = found.assign(
         run_ms=found["run_ms"].where(found["ecl_mm_ms"].notna()),
+        floor_ms=_floors(found, published),
         known=found["known"].fillna(found["peer_matched"]),
         over_scipy=found["call_ms"] / found["scipy_ms"],
         over_ecl_mm=found["call_ms"] / found["ecl_mm_ms"],
         run_over_ecl_mm=found["run_ms"] / found["ecl_mm_ms"],
     )
+    found["run_over_floor"] = found["run_ms"] / found["floor_ms"]
     ranked = {"kind": list(dict.fromkeys(GROUPS.values()))}
     found = tables.order(found, by=("kind", "n", "graph", "ordering"), ranked=ranked)
     return found[
         ["graph", "kind", "ordering", "n", "source", "device", "chosen", "call_ms", "scipy_ms",
-         "over_scipy", "ecl_mm_ms", "over_ecl_mm", "run_ms", "run_over_ecl_mm", "matched",
-         "known"]
+         "over_scipy", "ecl_mm_ms", "over_ecl_mm", "run_ms", "run_over_ecl_mm", "barriers",
+         "floor_ms", "run_over_floor", "matched", "known"]
     ]  # fmt: skip
 
 
 def _ecl_mm(published: Published) -> pd.DataFrame:
-    """Return ECL-MM's median by graph and card, and its matching's size."""
-    theirs = published(PEERS).groupby(["graph", "device"])[["solve_ms", "cardinality"]].median()
+    """Return ECL-MM's median by graph and card, its matching's size, and the graph's edges."""
+    columns = ["solve_ms", "cardinality", "edges"]
+    theirs = published(PEERS).groupby(["graph", "device"])[columns].median()
     return theirs.reset_index().rename(
         columns={"graph": "peers_name", "solve_ms": "ecl_mm_ms",
                  "cardinality": "peer_matched"}
+    )  # fmt: skip
+
+
+def _floors(found: pd.DataFrame, published: Published) -> np.ndarray:
+    """Return the floor in ms of each run beside ECL-MM, on a card whose prices are known."""
+    prices = peers.prices(published)
+    return np.array(
+        [work.matching_floor_ms(row.n, row.edges, row.barriers, prices[row.device])
+         if row.device in prices else np.nan for row in found.itertuples(index=False)],
+        np.float64,
     )  # fmt: skip
 
 

@@ -39,6 +39,7 @@ TABLES: dict[str, Callable[[], Rows]] = {
         solving.noted,
         solving.trees,
         solving.trees_tried,
+        solving.small_scales,
         solving.near_large,
         solving.sortable,
         solving.one_core_settled,

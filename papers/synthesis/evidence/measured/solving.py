@@ -515,6 +515,42 @@ def shortest() -> Rows:
     )
 
 
+def small_scales_shares() -> pd.DataFrame:
+    """Return times over those of the rule before, which left a hundredth of the rows.
+
+    Returns
+    -------
+    DataFrame
+        ``change``, ``left``, ``n``, and the geometric mean ``over`` of the matrices whose costs
+        were scaled.
+    """
+    found, key = read("small_scales"), ["family", "costs", "n", "seed"]
+    before = found[found["change"] == "usual"].set_index(key)[["us", "scales"]]
+    found = found.join(before.rename(columns={"us": "before", "scales": "made"}), on=key)
+    found = found[(found["made"] > 0) & (found["change"] != "usual")]
+    logs = np.log(found["us"] / found["before"])
+    means = logs.groupby([found["change"], found["left"], found["n"]], sort=False).mean()
+    return np.exp(means).rename("over").reset_index()
+
+
+def small_scales() -> Rows:
+    """Return the table of `small_scales_shares`."""
+    words = {"left": "{} left", "no scales": "no scales",
+             "divisor 16": "{} left, eps falls by 16"}  # fmt: skip
+    found = small_scales_shares()
+    orders = sorted(found["n"].unique())
+    found = beside(found, ["change", "left"], "n", ["over"])
+    found["words"] = [
+        words[change].format("1 row" if left == 1 else f"{left} rows")
+        for change, left in zip(found["change"], found["left"], strict=True)
+    ]
+    columns = [(f"{n}", f"over {n}", ".2f") for n in orders[1:]]
+    return rows(
+        found,
+        [("a scale", "words", ""), (f"n = {orders[0]}", f"over {orders[0]}", ".2f"), *columns],
+    )
+
+
 def cluster() -> Rows:
     """Return the times and levels of a run whose phases are a grid's, and a cluster's."""
     found = read("cluster")

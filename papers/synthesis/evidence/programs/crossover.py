@@ -24,11 +24,12 @@ from papers.synthesis.evidence.programs.table import asked, write
 ORDERS = (32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256, 320, 384, 512)
 
 KINDS = (
-    ("uniform", "0.1n", 1), ("uniform", "n", 1), ("uniform", "10n", 1),
-    ("structured", "euclid", PEERS_SEED), ("floats", "normal", 1), ("floats", "lognormal", 1),
-    ("floats", "distances", 1),
+    ("uniform", "0.1n", 1, "int32"), ("uniform", "n", 1, "int32"), ("uniform", "10n", 1, "int32"),
+    ("structured", "euclid", PEERS_SEED, "int32"), ("uniform", "10n", 1, "int64"),
+    ("structured", "euclid", PEERS_SEED, "int64"), ("floats", "normal", 1, "float64"),
+    ("floats", "lognormal", 1, "float64"), ("floats", "distances", 1, "float64"),
 )  # fmt: skip
-"""Families, labels and seeds."""
+"""Families, labels, seeds and types."""
 
 SOLVERS = ("synthesis:dense", "synthesis:one_core", "scipy")
 
@@ -36,16 +37,18 @@ SOLVERS = ("synthesis:dense", "synthesis:one_core", "scipy")
 def rows(repeats: int) -> Iterator[dict[str, Any]]:
     """Yield a row a matrix, place and solver."""
     code, card = commit()[:12], device.describe().name
-    for family, label, seed in KINDS:
+    for family, label, seed, dtype in KINDS:
         for n in ORDERS:
-            cost: Any = draw(Instance(family, n, label, seed=seed))
+            drawn: Any = draw(Instance(family, n, label, seed=seed))
+            cost = drawn.astype(dtype)
             places = {"host": cost}
             places |= {name.lower(): there for name, there in on_device(cost).items()}
             for place, there in places.items():
                 for solver in SOLVERS:
                     taken, _ = median(linear_sum_assignment, repeats, there, solver=solver)
-                    yield {"code": code, "card": card, "family": family, "costs": label, "n": n,
-                           "place": place, "solver": solver, "us": taken}  # fmt: skip
+                    told = {"family": family, "costs": label, "dtype": dtype, "n": n}
+                    told |= {"place": place, "solver": solver, "us": taken}
+                    yield {"code": code, "card": card, **told}
 
 
 def main(path: str, repeats: str = "21") -> None:

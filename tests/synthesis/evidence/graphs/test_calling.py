@@ -60,6 +60,13 @@ def test_a_cut_of_the_call_is_proved(instance):
     assert chosen(answer).startswith("lupinska_costscale:")
 
 
+def test_a_cut_s_counts_are_noted_with_its_size():
+    counts = solved("call_cut", CUTS[0])[2].counters
+    data = solved("call_cut", CUTS[0])[1]
+    assert counts["pixels"] == data.source.size
+    assert counts["neighbours"] == len(data.arcs)
+
+
 def test_a_wrong_cut_is_not_proved():
     problem, data, answer = solved("call_cut", CUTS[0])
     answer.source_side[:] = ~answer.source_side

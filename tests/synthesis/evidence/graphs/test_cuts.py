@@ -68,6 +68,24 @@ def test_the_best_code_is_the_fastest_that_was_measured():
     assert pd.isna(table.loc[WORST, "better_ms"])
 
 
+def test_only_cuts_of_the_gpu_have_a_floor(monkeypatch):
+    """Of the counts that the record has of each answer, and the card's prices."""
+    cells = cuts.cells(PAPER)[:6]
+    summary = rows_of(cells, times(3.0), CARD, {cuts.CALL: cuts.GPU}, "value", lambda cell: 5)
+    counts = {"pixels": 1000, "neighbours": 4, "device_relabels": 2, "bfs_levels": 7}
+    usual = summary[summary["metric"] == "value"]
+    more = [usual.assign(metric=name, median=float(count)) for name, count in counts.items()]
+    prices = {CARD: {"barrier": 0.25, "byte": 0.001, "up": 0.01}}
+    monkeypatch.setattr(cuts.peers, "prices", lambda published: prices)
+    table = cuts.table(pd.concat([summary, *more]), NUMBERS)
+    floor = 4 * 6 * 1000 * (0.01 + 2 * 0.001) + (3 * 2 + 7) * 0.25
+    assert table["floor_ms"].tolist() == pytest.approx(len(table) * [floor])
+    assert table["call_over_floor"].tolist() == pytest.approx(len(table) * [3.0 / floor])
+    by_cpu = summary.assign(metric=summary["metric"].str.replace("gpu_relabel", "pymaxflow"))
+    table = cuts.table(pd.concat([by_cpu, *more]), NUMBERS)
+    assert table["floor_ms"].isna().all()
+
+
 def test_grids_that_are_missing_leave_the_goals_unjudged():
     cells = [cell for cell in cuts.cells(PAPER) if cell.instance.label != "den_page"]
     found = by_origin(cuts.compare, table_of(times(1.0), cells=cells))
