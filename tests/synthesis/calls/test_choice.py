@@ -106,17 +106,20 @@ def test_a_reason_has_the_best_codes_of_others_on_a_cpu():
 
 
 def test_the_readme_s_table_is_the_rules():
-    """Each size of the table, and one below it, as the rules for a machine with a GPU answer."""
+    """Each size of the table, and one below it, as the rules for a machine with a GPU answer.
+
+    Where one core has none, SciPy has all below.
+    """
     page = (HOME / "synthesis/README.md").read_text(encoding="utf-8").splitlines()
     lines = [
         line.strip("| ").split(" | ") for line in page if " memory |" in line or "either" in line
     ]
     lines = [line for line in lines if line[0].startswith(("square", "rectangle", "batch"))]
-    assert len(lines) == 7
+    assert len(lines) == 8
     for matrix, _, where, core, gpu, solver, most in lines:
         shape, _, kind = matrix.partition(", ")
         types = {"integers": ("int32", "int64"), "floats": ("float32", "float64"),
-                 "int32": ("int32",), "other types": ("int64", "float64")}  # fmt: skip
+                 "int32": ("int32",), "int64": ("int64",), "other types": ("int64", "float64")}  # fmt: skip
         for dtype in types.get(kind, ("int32", "float64")):
             for place in ("host", "device") if where == "either" else (where.split()[0],):
 
@@ -125,8 +128,9 @@ def test_the_readme_s_table_is_the_rules():
                     question = Question("assignment", shape, size, dtype, place, traits)
                     return choice.rule_for(question, ("gpu", "cpu")).solver
 
-                assert asked(int(core) - 1) == "scipy"
-                assert asked(int(core)) == asked(int(gpu) - 1) == "synthesis:one_core"
+                assert asked(int(gpu if core == "none" else core) - 1) == "scipy"
+                if core != "none":
+                    assert asked(int(core)) == asked(int(gpu) - 1) == "synthesis:one_core"
                 assert asked(int(gpu)) == solver.strip("`")
                 if shape == "batch":
                     assert most == f"{calls.BATCH_SIDE} a side"
@@ -173,7 +177,7 @@ def questions():
         for size in (5, 64, 300, 2500, 2000000, 12000, 30000, 25000, 70000):
             for place in ("host", "device"):
                 for shape in ("square", "rectangle", "batch"):
-                    for kind in ("int32", "float64"):
+                    for kind in ("int32", "int64", "float64"):
                         for span in (5.0, 900.0):
                             yield Question(
                                 "assignment", shape, size, kind, place, limited, lambda s=span: s
@@ -210,10 +214,12 @@ def test_every_rule_is_reached_and_every_question_has_one(monkeypatch, package):
     [
         (Question("assignment", "square", 2048, "int64", span=lambda: 10.0), "synthesis:dense"),
         (Question("assignment", "square", 25_000, "int64"), "datenagi2016:tree"),
-        (Question("assignment", "square", 96, "int32", "device"), "synthesis:dense"),
-        (Question("assignment", "square", 95, "int32", "device"), "synthesis:one_core"),
-        (Question("assignment", "square", 128, "float64", "device"), "synthesis:dense"),
-        (Question("assignment", "square", 127, "float64", "device"), "synthesis:one_core"),
+        (Question("assignment", "square", 48, "int32", "device"), "synthesis:dense"),
+        (Question("assignment", "square", 47, "int32", "device"), "scipy"),
+        (Question("assignment", "square", 128, "int64", "device"), "synthesis:dense"),
+        (Question("assignment", "square", 127, "int64", "device"), "synthesis:one_core"),
+        (Question("assignment", "square", 112, "float64", "device"), "synthesis:dense"),
+        (Question("assignment", "square", 111, "float64", "device"), "scipy"),
         (Question("assignment", "square", 30_000, "int32", "device"), "synthesis:dense"),
         (Question("assignment", "square", 256, "int32"), "synthesis:dense"),
         (Question("assignment", "square", 255, "int32"), "synthesis:one_core"),

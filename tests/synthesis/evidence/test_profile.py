@@ -85,9 +85,12 @@ def test_costs_go_as_they_are_where_that_saves_time():
 
 
 def recorded(paper):
-    """All measurements of a paper's record."""
-    file = HOME.parent / paper / "results/nvidia-h200/measurements.csv.gz"
-    return pd.read_csv(file, low_memory=False)
+    """All measurements of a paper's records on an H200; no cell is in two of them."""
+    files = sorted((HOME.parent / paper / "results").glob("nvidia-h200*/measurements.csv.gz"))
+    tables = [pd.read_csv(file, low_memory=False) for file in files]
+    cells = [set(table["cell"]) for table in tables]
+    assert sum(map(len, cells)) == len(set().union(*cells))
+    return pd.concat(tables, ignore_index=True)
 
 
 def test_the_page_says_how_far_apart_runs_of_100000_are():
@@ -157,12 +160,12 @@ def test_calls_with_the_short_way_out_meet_the_goals():
 def test_one_core_ends_where_the_gpu_was_measured_to_be_faster(monkeypatch):
     monkeypatch.setattr(choice, "_has_gpu", lambda: True)
     found = called.over_one_core()
-    assert set(found["n"]) >= {32, 64, 128, 192, 256, 384, 512}
+    assert set(found["n"]) >= {32, 48, 64, 80, 96, 112, 128, 192, 256, 512}
     found["side"] = np.where(found["place"] == "host", "host", "device")
     worst = found.groupby(["costs", "side", "n"])["ratio"].max()
     firsts = {}
     for (costs, side, n), ratio in worst.items():
-        kind = "float64" if costs == "floats" else "int32"
+        kind = "float64" if costs == "floats" else costs
         asked = Question("assignment", "square", n, kind, side)
         by_gpu = choice.choose(asked).solver == "synthesis:dense"
         assert ratio < 1 or not by_gpu
@@ -171,10 +174,13 @@ def test_one_core_ends_where_the_gpu_was_measured_to_be_faster(monkeypatch):
         if by_gpu:
             firsts.setdefault((costs, side), n)
     assert firsts == {
-        ("floats", "device"): 128, ("floats", "host"): 192, ("integers", "device"): 96,
-        ("integers", "host"): 256,
+        ("floats", "device"): 112, ("floats", "host"): 192, ("int32", "device"): 48,
+        ("int32", "host"): 256, ("int64", "device"): 128, ("int64", "host"): 256,
     }  # fmt: skip
-    early = worst.unstack("n").loc[[("integers", "host"), ("floats", "host")], [192, 128]]
+    assert (
+        "int32 from 48, int64, whose range is looked for first, from 128, floats from 112." in PAGE
+    )
+    early = worst.unstack("n").loc[[("int32", "host"), ("floats", "host")], [192, 128]]
     assert (early.to_numpy()[[0, 1], [0, 1]] < 1).all()
     assert "are ahead from 192 and 128 on" in PAGE
 
@@ -238,71 +244,58 @@ def test_first_calls_meet_their_goal_as_the_page_says():
     found = rows.read("first_call")
     assert set(found["call"]) == set(called.FIRST_CALLS)
     counted = found.groupby(["code", "call"])["kernels"].value_counts().unstack()
-    assert (counted.drop("0cc1940") == [1, 6]).all(axis=None)
-    assert (counted.loc["0cc1940"] == [1, 12]).all(axis=None)
-    assert set(counted.loc["0cc1940"].index) == {"int32", "float64"}
+    assert (counted.drop("1e562cb") == [1, 6]).all(axis=None)
+    assert (counted.loc["1e562cb"] == [1, 10]).all(axis=None)
     kept = found[found["kernels"] == "loaded"].groupby(["code", "context", "call"])["seconds"]
-    before = kept.median()["db74f41", "during the import"]
-    assert set(before[before >= 1].index) == {"cut"}
-    assert "With db74f41 the cut alone missed the goal, below one second." in PAGE
-    middle = kept.median()["9b59158"].unstack("context")
-    now, last = middle["during the import"], middle["after the import"]
-    assert (kept.max()["9b59158", "during the import"] < 1).all()
-    assert f"| {now.min():.2f} to {now.max():.2f} s on one machine, " in PAGE
-    assert "met by all six kinds on the first (9b59158), on the second missed by batches" in PAGE
-    assert "With 9b59158 the goal is met by all six calls, and by each of their three" in PAGE
+    now, last = (kept.median()["1e562cb", order] for order in called.ORDERS)
+    most = kept.max()["1e562cb", "during the import"].max()
+    assert most < 1
+    assert f"of their 30 processes; the longest took {most:.2f} s." in PAGE
+    assert f"| {now.min():.2f} to {now.max():.2f} s | | below a second: met by all six" in PAGE
     share = now / last
-    assert f"with 9b59158 a call takes {share.min():.2f} to {share.max():.2f} of that, " in PAGE
+    assert f"With 1e562cb a call takes {share.min():.2f} to {share.max():.2f} of it." in PAGE
+    before = kept.median()["77b9ce8", "during the import"]
+    assert set(before[before >= 1].index) == {"batch"}
+    assert f"batches had missed it, by {before['batch']:.2f} s (77b9ce8)" in PAGE
 
 
-def test_first_calls_of_the_record_s_code_miss_their_goal_by_one_kind():
-    found = rows.read("first_call")
-    kept = found[(found["code"] == "77b9ce8") & (found["kernels"] == "loaded")]
-    middle = kept.groupby(["call", "context"])["seconds"].median().unstack()
-    now, last = middle["during the import"], middle["after the import"]
-    assert set(now[now >= 1].index) == {"batch"}
-    assert f"by {now['batch']:.2f} s; of the 18 processes four took a second or more." in PAGE
-    assert f", {now.min():.2f} to {now.max():.2f} s on another |" in PAGE
-    each = kept[kept["context"] == "during the import"]["seconds"]
-    assert len(each) == 18
-    assert (each >= 1).sum() == 4
-    share = now / last
-    assert f"with 77b9ce8 {share.min():.2f} to {share.max():.2f}." in PAGE
-
-
-def test_a_small_call_on_the_device_goes_to_scipy_and_is_slower_there_on_uniform_costs():
-    found = rows.read("crossover")
-    of = found[(found["n"] == 64) & (found["family"] == "uniform") & (found["place"] != "host")]
-    assert set(of["place"]) == {"numba", "cupy", "pytorch"}
-    by = of.groupby("solver")["us"].agg(["min", "max"]).round()
-    for name, words in (
-        ("scipy", "that took {:.0f} to {:.0f} us on uniform costs, and `synthesis:dense`, "),
-        ("synthesis:dense", "where it was named, {:.0f} to {:.0f} us there"),
-    ):
-        assert words.format(*by.loc[name]) in PAGE
-    times = found[(found["n"] == 64) & (found["place"] != "host")].set_index(
-        ["family", "costs", "place", "solver"]
-    )["us"]
-    share = times.unstack("solver")["scipy"] / times.unstack("solver")["synthesis:dense"]
-    assert (share["uniform"] > 1).all()
-    others = share.drop("uniform")
-    assert set(others.index.get_level_values("family")) == {"floats", "structured"}
-    assert (others < 1).all()
-    for kind in ("int32", "float64"):
+def test_a_small_call_on_the_device_goes_where_it_is_faster_in_the_mean():
+    found = rows.read("crossover").query("n == 64 and place != 'host' and dtype == 'int32'")
+    assert set(found["place"]) == {"numba", "cupy", "pytorch"}
+    times = found.set_index(["family", "costs", "place", "solver"])["us"].unstack("solver")
+    cpu = times[["scipy", "synthesis:one_core"]].min(axis=1)
+    by = (times["synthesis:dense"] / cpu).groupby("family").agg(["min", "max"])
+    (low, high), (least, most) = by.loc["structured"], by.loc["uniform"]
+    assert (
+        f"takes {low:.2f} to {high:.2f} of one core's time on Euclidean distances in int32, and "
+        f"{least:.2f} to {most:.2f} on uniform costs." in PAGE
+    )
+    for kind, solver in (("int32", "synthesis:dense"), ("int64", "scipy"), ("float64", "scipy")):
         asked = Question("assignment", "square", 64, kind, "device")
-        assert choice.rule_for(asked, ("gpu", "cpu")).solver == "scipy"
+        assert choice.rule_for(asked, ("gpu", "cpu")).solver == solver
+    assert "Floats and int64 of that size go to SciPy, by way of the host, which took less" in PAGE
+    others = rows.read("crossover").query("n == 64 and place != 'host' and dtype != 'int32'")
+    over = others.set_index(["family", "costs", "dtype", "place", "solver"])["us"].unstack("solver")
+    share = over["synthesis:dense"] / over[["scipy", "synthesis:one_core"]].min(axis=1)
+    assert (np.exp(np.log(share).groupby(["dtype", "place"]).mean()) > 1).all()
 
 
 def test_a_first_call_s_time_is_python_s():
     parts = rows.read("first_call_parts")
-    sums = parts.groupby(["context", "process"])["seconds"].sum().unstack()
+    of_code = parts[parts["code"] == "1e562cb"]
+    sums = of_code.groupby(["context", "process"])["seconds"].sum().unstack()
     assert sums.shape == (2, 2)
-    assert sums.loc["during the import"].mean() < sums.loc["after the import"].mean()
-    now = parts[parts["context"] == "during the import"].groupby("part")["seconds"].mean()
-    assert now["the driver's start"] + now["the context"] < 0.01
-    modules = now[now.index.str.contains("import|modules")].sum()
-    assert 0.78 < modules / now.sum() < 0.84
-    assert "Four fifths of what is left is Python reading modules." in PAGE
+    assert sums.loc["during the import"].max() < sums.loc["after the import"].min()
+    now = parts[parts["context"] == "during the import"]
+    now = now.groupby(["code", "part"])["seconds"].mean()
+    mine = now["1e562cb"]
+    assert mine["the driver's start"] + mine["the context"] < 0.01
+    modules = mine[mine.index.str.contains("import|modules")].sum()
+    assert 0.8 < modules / mine.sum() < 0.85
+    assert "More than four fifths of what is left is Python reading modules, most" in PAGE
+    assert mine[mine.index.str.contains("import")].sum() > modules / 2
+    took = (now[code]["modules of the solver"] for code in ("1e562cb", "db74f41"))
+    assert "load in {:.2f} s, where they took {:.2f} s (db74f41".format(*took) in PAGE
 
 
 def test_a_gpu_straight_after_the_pass_gains_on_some_graphs_and_loses_on_others():
@@ -574,11 +567,10 @@ def test_the_page_says_where_uniform_costs_are_ahead_of_lapx():
     assert len(lapx) == 15
     assert (times[("synthesis:dense", "run")] < lapx).all()
     behind = lapx.index[~(times[("synthesis:dense", "end_to_end")] < lapx)]
-    assert list(behind) == [("0.1n", 256)]
-    said = "in every one from n = 512 on. At n = 256 lapx takes less in range 0.1n,"
-    assert said in PAGE
+    assert list(behind) == []
+    assert "in every cell that both have, up to n = 4096, from host to host, too. At" in PAGE
     less = times[("synthesis:one_core", "run")] < times[("synthesis:dense", "end_to_end")]
-    said = "and one core less than the dense solver from host to host in all ranges,"
+    said = "At n = 256 one core takes less than the dense solver from host to host in all ranges,"
     assert said in PAGE
     assert set(less[less].index) == {(label, 256) for label in ("0.1n", "n", "10n")}
 
@@ -591,12 +583,14 @@ def test_the_pages_say_where_opt4_is_ahead():
     by_seed = runs.groupby(["family", "label", "n", "seed", "solver"])["value"].median()
     times = by_seed.groupby(["family", "label", "n", "solver"]).median().unstack().dropna()
     ahead = times[times["kawtikwar_opts:opt4"] < times["synthesis:dense"]].index
-    assert set(ahead) == {("structured", "hidden", 2000)}
+    assert set(ahead) == {
+        ("structured", "hidden", 1000), ("structured", "hidden", 2000), ("uniform", "0.1n", 256)
+    }  # fmt: skip
     assert "times as long, and on 10n" in PAGE
     readme = " ".join((HOME / "README.md").read_text().split())
     assert (
-        "the paper's is slower, but on the matrix of n = 2000 with a hidden optimum (`hidden` in "
-        "the tables), where" in readme
+        "the paper's is slower, but for the matrices with a hidden optimum (`hidden` in the "
+        "tables) and uniform costs of n = 256 in range 0.1n, where" in readme
     )
 
 
@@ -789,7 +783,8 @@ def test_the_page_says_what_hylac_took_by_other_runs(monkeypatch):
     goals = _goals_beside(monkeypatch, "lap_peers", of_all_days)
     (worst,) = [item for words, item in goals.items()
                 if words.startswith("hylac") and words.endswith("worst of 15 cells")]  # fmt: skip
-    assert worst.verdict == "holds"
+    assert worst.verdict == "fails"
+    assert worst.low < 3 < worst.measured
     beside = goals[goal.quantity]
     assert np.isclose(beside.measured, means[2], rtol=1e-3)
     assert beside.low < 10 < beside.measured
@@ -797,10 +792,11 @@ def test_the_page_says_what_hylac_took_by_other_runs(monkeypatch):
         f"By their medians the mean over the 15 cells is {means[1]:.1f}. On earlier days and other "
         f"machines with an H200 HyLAC took less on {(earlier < least).sum()} of the 45 matrices: "
         f"beside the least of all days the mean is {means[2]:.1f}, and its interval, from "
-        f"{beside.low:.1f} on, would cross the goal; the worst cell, then {worst.measured:.1f}, "
-        "would meet its own" in PAGE
+        f"{beside.low:.1f} on, would cross the goal; so would that of the worst cell, then "
+        f"{worst.measured:.1f}, from {worst.low:.1f} on" in PAGE
     )
-    assert "as before, the mean over HyLAC would cross its goal, too." in CHANGELOG
+    assert "of several days and machines both goals over HyLAC would be crossed" in CHANGELOG
+    assert f"least of all days the mean is {means[2]:.1f}, and [both goals are crossed]" in PAGE
 
 
 def test_the_table_has_the_least_of_others_runs_on_structured_matrices(monkeypatch):
@@ -811,7 +807,7 @@ def test_the_table_has_the_least_of_others_runs_on_structured_matrices(monkeypat
     assert len(runs.groupby(["label", "n"])) == 18
     counts = runs.groupby(["peer", "label", "n"]).size()
     assert counts.groupby("peer").agg(["min", "max"]).to_numpy().tolist() == [
-        [3, 3], [1, 1], [4, 4], [3, 3]
+        [2, 2], [1, 1], [1, 1], [2, 2]
     ]  # fmt: skip
     key = ["peer", "label", "n"]
     least, earlier = runs.groupby(key)["ms"].min(), runs.groupby(key)["earlier_ms"].first()
@@ -843,15 +839,21 @@ def test_the_page_says_what_each_seed_s_call_adds():
     assert f"no repetition of 45 took more than {by_host.max():.2f} ms." in PAGE
     there = runs[runs["storage"] == "device"]
     middles = there.groupby(["label", "seed", "solver"])["value"].median().unstack()
-    more = 1000 * (middles["synthesis:call_dense_device"] - middles["synthesis:dense"])
-    spans = [
-        f"{more[label].min():.0f} to {more[label].max():.0f}" for label in ("0.1n", "10n", "n")
-    ]
+
+    def added(call):
+        more = 1000 * (middles[f"synthesis:{call}"] - middles["synthesis:dense"])
+        assert len(more) == 9
+        assert more.max() < 100
+        return [
+            f"{more[label].min():.0f} to {more[label].max():.0f}" for label in ("0.1n", "10n", "n")
+        ]
+
+    spans = added("call_dense_device")
     said = "On the device a call adds {} us by seed in range 0.1n, {} in 10n and {} in n: the goal"
     assert said.format(*spans) in PAGE
-    assert len(more) == 9
-    assert more.max() < 100
     assert "the goal, 100, is met by all seeds." in PAGE
+    said = "it adds {}, {} and {}; no seed's median exceeds the goal, but the interval"
+    assert said.format(*added("call_device")) in PAGE
 
 
 def test_the_page_says_how_far_changes_that_are_not_reached_come():
@@ -1034,5 +1036,5 @@ def test_compiled_loops_of_images_take_long_to_load_and_less_from_then_on():
     last = ways.xs(ways.index.get_level_values("capacities").max(), level="capacities")
     assert abs(ways.index.get_level_values("capacities").max() / layout.BY_ARRAYS - 1) < 0.01
     assert all((last[way] < load[last.index]).all() for way in last)
-    assert "the compiled loops take longer to load than either way takes for the 2**24" in PAGE
+    assert "which take longer to load than either way takes for the 2**24" in PAGE
     assert layout.BY_ARRAYS == 2**24

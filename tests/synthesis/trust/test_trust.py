@@ -523,12 +523,16 @@ def test_the_page_says_how_many_problems_in_device_memory_were_drawn():
         if there:
             drawn[path.name] = sum(int(row["solved"]) for row in there)
     page = (HOME / "trust/README.md").read_text(encoding="utf-8")
-    names = ["solves_cpu_all_calls.csv", "solves_cpu_there.csv", "solves_h200_record.csv"]
+    names = [
+        "solves_cpu_all_calls.csv", "solves_cpu_there.csv", "solves_h200_all_calls.csv",
+        "solves_h200_record.csv",
+    ]  # fmt: skip
     assert sorted(drawn) == names
-    every, here, there = (drawn[name] for name in names)
+    every, here, all_there, there = (drawn[name] for name in names)
     assert (
         f"{there:,} of them in `solves_h200_record.csv`, {here:,} in `solves_cpu_there.csv`, "
-        f"{every:,} in `solves_cpu_all_calls.csv`." in page
+        f"{every:,} in `solves_cpu_all_calls.csv`, {all_there:,} in `solves_h200_all_calls.csv`."
+        in page
     )
 
 

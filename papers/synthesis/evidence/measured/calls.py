@@ -255,8 +255,12 @@ def first_call_one_core() -> Rows:
 
 
 def first_call_parts() -> Rows:
-    """Return the seconds of a first call's parts, by when the device's context is made."""
+    """Return the seconds of a first call's parts, by when the device's context is made.
+
+    Of the file's last commit.
+    """
     found = read("first_call_parts")
+    found = found[found["code"] == found["code"].iloc[-1]]
     spans = found.groupby(["part", "context"], sort=False)["seconds"].agg(["min", "max"])
     sums = found.groupby(["context", "process"])["seconds"].sum().groupby("context")
     orders = list(dict.fromkeys(found["context"]))
@@ -282,10 +286,11 @@ def over_one_core() -> pd.DataFrame:
         ``costs``, ``place``, ``n`` and ``ratio``, the geometric mean over all matrices of an order.
     """
     found = read("crossover")
-    ways = found.pivot(index=["family", "costs", "n", "place"], columns="solver", values="us")
+    key = ["family", "costs", "dtype", "n", "place"]
+    ways = found.pivot(index=key, columns="solver", values="us")
     ways["ratio"] = ways["synthesis:dense"] / ways[["synthesis:one_core", "scipy"]].min(axis=1)
     ways = ways["ratio"].reset_index()
-    ways["costs"] = np.where(ways["family"] == "floats", "floats", "integers")
+    ways["costs"] = ways["dtype"].where(ways["dtype"] != "float64", "floats")
     logs = np.log(ways["ratio"]).groupby([ways["costs"], ways["place"], ways["n"]])
     return np.exp(logs.mean()).reset_index()
 
@@ -297,12 +302,14 @@ def crossover() -> Rows:
              "pytorch": "the device, PyTorch"}  # fmt: skip
     found["rank"] = found["place"].map(list(words).index)
     return rows(
-        found.sort_values(["costs", "rank"], ascending=[False, True]),
+        found.assign(kind=found["costs"].map(["int32", "int64", "floats"].index)).sort_values(
+            ["kind", "rank"]
+        ),
         [
             ("costs", "costs", ""),
             ("place", "place", words.__getitem__),
             ("n = 32", "ratio 32", ".2f"),
-            *((f"{n}", f"ratio {n}", ".2f") for n in (64, 128, 192, 256, 384, 512)),
+            *((f"{n}", f"ratio {n}", ".2f") for n in (48, 64, 80, 96, 112, 128, 192, 256, 512)),
         ],
     )
 
