@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -59,12 +60,12 @@ def by_seed(
         ``source``, ``device``, ``n``, ``cost_range`` (the instance's label), ``seed``, ``value``.
     """
     wanted = {"metric": metric, "scope": scope, "family": family, "storage": storage}
-    # One condition after the other: resampled summaries have hundreds of thousands of rows, and
-    # their columns are compared as arrays, at a tenth of the cost of the frame's own comparisons.
-    places = np.flatnonzero(_texts(summary, "solver") == solver)
+    # One condition after the other: a resampled summary has hundreds of thousands of rows, of which
+    # a solver has a few.
+    places = _rows_of(summary, solver)
     for name, value in wanted.items():
-        places = places[_texts(summary, name)[places] == value]
-    texts = _texts(summary, "options")[places]
+        places = places[_texts(summary, name, places) == value]
+    texts = _texts(summary, "options", places)
     if isinstance(options, re.Pattern):
         good = np.array([options.fullmatch(str(text)) is not None for text in texts], bool)
     else:
@@ -81,8 +82,29 @@ _BY_SEED = {
 """Columns of `by_seed`, by their names in a summary."""
 
 
-def _texts(summary: pd.DataFrame, name: str) -> np.ndarray:
-    return summary[name].to_numpy(object)
+def _texts(summary: pd.DataFrame, name: str, places: np.ndarray) -> np.ndarray:
+    """Return a column's texts at some places: to make all of them takes longer than the rest."""
+    return np.asarray(summary[name].array.take(places), object)
+
+
+_known: dict[str, Any] = {}
+"""The column that `_rows_of` was asked for last (``column``), and the places of its ``solvers``.
+Since the column is held here, pandas copies it before anybody writes into it."""
+
+
+def _rows_of(summary: pd.DataFrame, solver: str) -> np.ndarray:
+    """Return the places of a solver's rows, in order.
+
+    A table asks for many solvers and metrics of one summary, so its column is sorted once.
+    """
+    column = summary["solver"]
+    if "column" not in _known or _known["column"].array is not column.array:
+        codes, solvers = pd.factorize(column.array)
+        order = np.argsort(codes, kind="stable")
+        ends = np.searchsorted(codes[order], np.arange(len(solvers) + 1))
+        parts = {str(name): order[ends[k] : ends[k + 1]] for k, name in enumerate(solvers)}
+        _known.update(column=column, solvers=parts)
+    return _known["solvers"].get(solver, np.empty(0, np.intp))
 
 
 def median(

@@ -25,6 +25,9 @@ COUNTERS = (
 )  # fmt: skip
 """The counters that the floor is made of; the first four are shown."""
 
+USUAL = Settings()
+"""No rule for a shape changes the two settings that are asked for here."""
+
 BLOCKS = 132
 """Blocks of the card whose prices are known; a search goes by marks if it has more tiles."""
 
@@ -88,12 +91,12 @@ def bytes_read(n: int, m: int, size: int, counts: Mapping[str, float]) -> float:
     counts : mapping of str to float
         ``rescalings``, ``bids``, ``relaxed`` and ``near`` of the answer.
     """
-    sampled = min(n, Settings().sampled_rows)
+    sampled = min(n, USUAL.sampled_rows)
     columns = n if n == m else 0
     rows = float(n * counts["rescalings"] + columns + sampled)
     of_bid = of_relaxed = float(m * size)
     marked = counts["near"]
-    if n * Settings().near_least <= marked <= n * m / SPARSE:
+    if n * USUAL.near_least <= marked <= n * m / SPARSE:
         rows += n
         of_bid = m / 8 + size * marked / n
         if m > BLOCKS * WARP:

@@ -119,7 +119,8 @@ def test_the_readme_s_table_is_the_rules():
     for matrix, _, where, core, gpu, solver, most in lines:
         shape, _, kind = matrix.partition(", ")
         types = {"integers": ("int32", "int64"), "floats": ("float32", "float64"),
-                 "int32": ("int32",), "int64": ("int64",), "other types": ("int64", "float64")}  # fmt: skip
+                 "int32": ("int32",), "int64": ("int64",),
+                 "other types": ("int64", "float64")}  # fmt: skip
         for dtype in types.get(kind, ("int32", "float64")):
             for place in ("host", "device") if where == "either" else (where.split()[0],):
 
