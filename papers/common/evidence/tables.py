@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -60,9 +59,9 @@ def by_seed(
         ``source``, ``device``, ``n``, ``cost_range`` (the instance's label), ``seed``, ``value``.
     """
     wanted = {"metric": metric, "scope": scope, "family": family, "storage": storage}
-    # One condition after the other: a resampled summary has hundreds of thousands of rows, of which
-    # a solver has a few.
-    places = _rows_of(summary, solver)
+    # One condition after the other, as arrays: a resampled summary has hundreds of thousands of
+    # rows, of which a solver has a few.
+    places = np.flatnonzero(summary["solver"].to_numpy(object) == solver)
     for name, value in wanted.items():
         places = places[_texts(summary, name, places) == value]
     texts = _texts(summary, "options", places)
@@ -85,26 +84,6 @@ _BY_SEED = {
 def _texts(summary: pd.DataFrame, name: str, places: np.ndarray) -> np.ndarray:
     """Return a column's texts at some places: to make all of them takes longer than the rest."""
     return np.asarray(summary[name].array.take(places), object)
-
-
-_known: dict[str, Any] = {}
-"""The column that `_rows_of` was asked for last (``column``), and the places of its ``solvers``.
-Since the column is held here, pandas copies it before anybody writes into it."""
-
-
-def _rows_of(summary: pd.DataFrame, solver: str) -> np.ndarray:
-    """Return the places of a solver's rows, in order.
-
-    A table asks for many solvers and metrics of one summary, so its column is sorted once.
-    """
-    column = summary["solver"]
-    if "column" not in _known or _known["column"].array is not column.array:
-        codes, solvers = pd.factorize(column.array)
-        order = np.argsort(codes, kind="stable")
-        ends = np.searchsorted(codes[order], np.arange(len(solvers) + 1))
-        parts = {str(name): order[ends[k] : ends[k + 1]] for k, name in enumerate(solvers)}
-        _known.update(column=column, solvers=parts)
-    return _known["solvers"].get(solver, np.empty(0, np.intp))
 
 
 def median(

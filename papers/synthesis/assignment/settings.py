@@ -203,8 +203,8 @@ class Settings:
     ) -> Settings:
         """The settings for so many rows and columns, ``n <= m``, and costs of a dtype.
 
-        `FEW_FREE` rows are not worth a scale, and a grid's scales leave as many free, whose last
-        bids would be prices that a few rows drive up in turn. The tile is so wide that some hundred
+        `FEW_FREE` rows are not worth a scale, and a grid's scales leave as many free: their
+        last bids would only drive up one another's prices. The tile is so wide that some hundred
         blocks have one each. Where the bytes of a level are few, smaller blocks meet sooner at its
         barriers, and the smallest problems are one block's; where they are many, a narrow bucket
         reads fewer rows twice. So it does where integers were not scaled, as uniform ones are not;
@@ -227,6 +227,7 @@ class Settings:
         kind = np.dtype(kind)
         loads = 8 if kind.itemsize <= 4 else 4
         few = min(1000, 1000 * FEW_FREE // max(1, n))
+        left = min(1000, -(-1000 * FEW_FREE // max(1, n)))  # `of_rows` rounds down
         if m <= ALONE and (n < FEWEST_CLUSTERED or not clusters):
             return cls(scale_above=max(80, few), blocks=1, threads=256, loads=loads)
         tile = 8
@@ -240,7 +241,7 @@ class Settings:
         unscaled = CLUSTERED < m == n <= CLUSTERED_UNSCALED and kind == np.int32
         return cls(
             scale_above=max(80, few),
-            left_free=max(10, few),
+            left_free=max(10, left),
             tile=tile,
             threads=512 if large else 256,
             delta=delta,

@@ -11,7 +11,8 @@ levels of a search is counted as a barrier and priced as one; its own price has 
 Barriers of a cluster (`papers.synthesis.assignment.kernels.cluster`) have a price of their own.
 
 Floors of batches, matchings and cuts are of less: of bytes that have to move once, and of the
-barriers that are counted.
+barriers that are counted. They take the barrier's price from a launch of another shape than theirs,
+and the bus' rate from one host, so that they are estimates of a bound.
 """
 
 from __future__ import annotations
@@ -49,14 +50,12 @@ def batch_floor_ms(problems: float, n: float, prices: Mapping[str, float]) -> fl
     return problems * n * n * WORD * prices["byte"]
 
 
-def matching_floor_ms(
-    n: float, edges: float, barriers: float, prices: Mapping[str, float]
-) -> float:
+def matching_floor_ms(n: float, barriers: float, prices: Mapping[str, float]) -> float:
     """Return the floor in ms of a matching of n rows and n columns, whose launch meets so often.
 
-    The neighbours, the pointers to them and both sides' partners are read once.
+    Both sides' partners are written once. Not every neighbour is read: a search may end before.
     """
-    return barriers * prices["barrier"] + WORD * (edges + 3 * n) * prices["byte"]
+    return barriers * prices["barrier"] + WORD * 2 * n * prices["byte"]
 
 
 def cut_floor_ms(
@@ -64,8 +63,8 @@ def cut_floor_ms(
 ) -> float:
     """Return the floor in ms of a call of `grid_cut` that a GPU solves.
 
-    Two capacities of a pixel to the terminals and those to its neighbours travel to the device, and
-    a round's search looks at what is left of them.
+    Two capacities of a pixel to the terminals and those to its neighbours travel to the device. It
+    has them in its second-level cache then.
 
     Parameters
     ----------
@@ -74,9 +73,8 @@ def cut_floor_ms(
     rounds, steps : float
         Counts of the answer, ``device_relabels`` and ``bfs_levels``.
     """
-    size = WORD * pixels * (2 + neighbours)
     barriers = LEAST_BARRIERS * rounds + steps
-    return size * (prices["up"] + rounds * prices["byte"]) + barriers * prices["barrier"]
+    return WORD * pixels * (2 + neighbours) * prices["up"] + barriers * prices["barrier"]
 
 
 def bytes_read(n: int, m: int, size: int, counts: Mapping[str, float]) -> float:

@@ -212,10 +212,10 @@ def test_the_smallest_problems_are_one_blocks(m, blocks):
 
 @pytest.mark.parametrize(
     ("n", "blocks", "left", "scaled"),
-    [(20, 1, 0, 8), (32, 0, 8, 8), (512, 0, 7, 40), (1000, 0, 10, 80)],
+    [(20, 1, 0, 8), (32, 0, 8, 8), (48, 0, 8, 7), (512, 0, 8, 40), (1000, 0, 10, 80)],
 )
 def test_a_scale_of_a_grid_leaves_as_many_rows_as_are_not_worth_one(n, blocks, left, scaled):
-    """Eight, or a share of the rows, both rounded down; of one block nothing was measured."""
+    """Eight, or a hundredth of the rows; of one block nothing was measured."""
     chosen = Settings.for_shape(n, n)
     assert chosen.blocks == blocks
     assert (chosen.of_rows(n)["stop"], chosen.of_rows(n)["many"]) == (left, scaled)

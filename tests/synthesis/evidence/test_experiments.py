@@ -231,8 +231,8 @@ def test_the_floor_counts_bytes_and_barriers():
 def test_floors_of_batches_matchings_and_cuts_count_what_moves_once():
     prices = {"barrier": 2.0, "byte": 0.5, "up": 3.0}
     assert work.batch_floor_ms(10, 3, prices) == 10 * 9 * 4 * 0.5
-    assert work.matching_floor_ms(5, 7, 11, prices) == 11 * 2 + 4 * (7 + 15) * 0.5
-    assert work.cut_floor_ms(6, 4, 2, 9, prices) == 4 * 6 * 6 * (3 + 2 * 0.5) + (3 * 2 + 9) * 2
+    assert work.matching_floor_ms(5, 11, prices) == 11 * 2 + 4 * 10 * 0.5
+    assert work.cut_floor_ms(6, 4, 2, 9, prices) == 4 * 6 * 6 * 3 + (3 * 2 + 9) * 2
 
 
 def test_marked_pairs_are_read_in_place_of_rows():

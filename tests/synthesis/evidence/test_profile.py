@@ -259,6 +259,41 @@ def test_first_calls_meet_their_goal_as_the_page_says():
     assert f"batches had missed it, by {before['batch']:.2f} s (77b9ce8)" in PAGE
 
 
+def test_the_page_says_what_rows_left_by_a_scale_are_worth():
+    found, key = rows.read("small_scales"), ["family", "costs", "n", "seed"]
+    assert (found.groupby(key)["cost"].agg(np.ptp) < 1e-9).all()
+    assert set(found.loc[found["change"] == "left", "left"]) == {1, 2, 3, 4, 6, 8, 12}
+    shares = solving.small_scales_shares()
+    means = shares.pivot(index=["change", "left"], columns="n", values="over")
+    eight, divided = means.loc["left", 8], means.loc["divisor 16", 3]
+    assert f"take {eight.min():.2f} to {eight.max():.2f} of the time in the mean" in CHANGELOG
+    assert eight.idxmin() == 96
+    assert eight.index[[0, -1]].tolist() == [48, 512]
+    assert (divided.round(2) <= eight.round(2)).loc[:96].all()
+    assert not (divided <= eight).loc[112:].any()
+    assert means[48].idxmin() == ("no scales", 0)
+    before = found[found["change"] == "usual"].set_index(key)[["us", "scales"]]
+    found = found.join(before.rename(columns={"us": "before", "scales": "made"}), on=key)
+    unscaled = {"10n", "normal", "lognormal"}
+    assert set(found.loc[found["costs"].isin(unscaled), "made"]) == {0}
+    found = found[found["made"] > 0]
+    assert not unscaled & set(found["costs"])
+    ratios = (found["us"] / found["before"]).groupby(
+        [found["change"], found["left"], found["costs"], found["n"]]
+    )
+    by_kind = ratios.agg(mean_of).unstack("n")
+    worse = by_kind.loc["left", 8].stack()
+    worse = worse[worse > 1]
+    assert list(worse.index) == [("noisy product", 128), ("noisy product", 192)]
+    assert "{:.2f} and {:.2f} times as long at n = 128 and 192.".format(*worse) in STEPS
+    twelve = by_kind.loc["left", 12].stack()
+    assert twelve.idxmax()[0] == "noisy product"
+    assert f"Twelve take up to {twelve.max():.2f} times as long on it." in STEPS
+    without = by_kind.loc["no scales", 0].loc["noisy product"]
+    said = f"on the product {without[48]:.1f} times as long there, and {without[512]:.0f} times at"
+    assert said in STEPS
+
+
 def test_a_small_call_on_the_device_goes_where_it_is_faster_in_the_mean():
     found = rows.read("crossover").query("n == 64 and place != 'host' and dtype == 'int32'")
     assert set(found["place"]) == {"numba", "cupy", "pytorch"}
@@ -267,9 +302,14 @@ def test_a_small_call_on_the_device_goes_where_it_is_faster_in_the_mean():
     by = (times["synthesis:dense"] / cpu).groupby("family").agg(["min", "max"])
     (low, high), (least, most) = by.loc["structured"], by.loc["uniform"]
     assert (
-        f"takes {low:.2f} to {high:.2f} of one core's time on Euclidean distances in int32, and "
-        f"{least:.2f} to {most:.2f} on uniform costs." in PAGE
+        f"takes {low:.2f} to {high:.2f} of one core's time on Euclidean distances in int32, which "
+        f"are slower there up to n = 80, and {least:.2f} to {most:.2f} on uniform costs." in PAGE
     )
+    far = rows.read("crossover").query("costs == 'euclid' and place != 'host' and dtype == 'int32'")
+    far = far.set_index(["n", "place", "solver"])["us"].unstack("solver")
+    far = far["synthesis:dense"] / far[["synthesis:one_core", "scipy"]].min(axis=1)
+    mean = np.exp(np.log(far).groupby("n").mean())
+    assert mean[mean > 1].index.tolist() == [32, 48, 64, 80]
     for kind, solver in (("int32", "synthesis:dense"), ("int64", "scipy"), ("float64", "scipy")):
         asked = Question("assignment", "square", 64, kind, "device")
         assert choice.rule_for(asked, ("gpu", "cpu")).solver == solver
@@ -295,7 +335,8 @@ def test_a_first_call_s_time_is_python_s():
     assert "More than four fifths of what is left is Python reading modules, most" in PAGE
     assert mine[mine.index.str.contains("import")].sum() > modules / 2
     took = (now[code]["modules of the solver"] for code in ("1e562cb", "db74f41"))
-    assert "load in {:.2f} s, where they took {:.2f} s (db74f41".format(*took) in PAGE
+    said = "load in {:.2f} s; by db74f41 on another machine they took {:.2f} s"
+    assert said.format(*took) in PAGE
 
 
 def test_a_gpu_straight_after_the_pass_gains_on_some_graphs_and_loses_on_others():
@@ -813,6 +854,9 @@ def test_the_table_has_the_least_of_others_runs_on_structured_matrices(monkeypat
     least, earlier = runs.groupby(key)["ms"].min(), runs.groupby(key)["earlier_ms"].first()
     more = f"they took less in {(earlier < least).sum()} of {len(least)} cases"
     assert more in PAGE
+    over = least / earlier
+    said = f"the times here are {mean_of(over):.2f} times those in the geometric mean, and "
+    assert f"{said}{over.max():.2f} at most. The goals are met beside the least of all" in PAGE
     table = pd.read_csv(HOME / "published/families_peers.csv").query("device == 'NVIDIA H200'")
     table = table.set_index(key)["solve_ms"].reindex(least.index)
     assert np.allclose(table, least, atol=1e-4)
@@ -828,7 +872,7 @@ def test_the_table_has_the_least_of_others_runs_on_structured_matrices(monkeypat
     beside = [item for words, item in goals.items() if " over the best peer, " in words]
     assert len(beside) > 18
     assert {item.verdict for item in beside} == {"holds"}
-    assert "the least of those days); the goals are met beside that, too." in PAGE
+    assert "the least of those days), as the least of several runs is less than" in PAGE
 
 
 def test_the_page_says_what_each_seed_s_call_adds():

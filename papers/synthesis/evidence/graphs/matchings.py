@@ -170,8 +170,8 @@ def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
 
 
 def _ecl_mm(published: Published) -> pd.DataFrame:
-    """Return ECL-MM's median by graph and card, its matching's size, and the graph's edges."""
-    columns = ["solve_ms", "cardinality", "edges"]
+    """Return ECL-MM's median by graph and card, and its matching's size."""
+    columns = ["solve_ms", "cardinality"]
     theirs = published(PEERS).groupby(["graph", "device"])[columns].median()
     return theirs.reset_index().rename(
         columns={"graph": "peers_name", "solve_ms": "ecl_mm_ms",
@@ -183,7 +183,7 @@ def _floors(found: pd.DataFrame, published: Published) -> np.ndarray:
     """Return the floor in ms of each run beside ECL-MM, on a card whose prices are known."""
     prices = peers.prices(published)
     return np.array(
-        [work.matching_floor_ms(row.n, row.edges, row.barriers, prices[row.device])
+        [work.matching_floor_ms(row.n, row.barriers, prices[row.device])
          if row.device in prices else np.nan for row in found.itertuples(index=False)],
         np.float64,
     )  # fmt: skip

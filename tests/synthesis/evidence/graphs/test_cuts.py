@@ -78,7 +78,7 @@ def test_only_cuts_of_the_gpu_have_a_floor(monkeypatch):
     prices = {CARD: {"barrier": 0.25, "byte": 0.001, "up": 0.01}}
     monkeypatch.setattr(cuts.peers, "prices", lambda published: prices)
     table = cuts.table(pd.concat([summary, *more]), NUMBERS)
-    floor = 4 * 6 * 1000 * (0.01 + 2 * 0.001) + (3 * 2 + 7) * 0.25
+    floor = 4 * 6 * 1000 * 0.01 + (3 * 2 + 7) * 0.25
     assert table["floor_ms"].tolist() == pytest.approx(len(table) * [floor])
     assert table["call_over_floor"].tolist() == pytest.approx(len(table) * [3.0 / floor])
     by_cpu = summary.assign(metric=summary["metric"].str.replace("gpu_relabel", "pymaxflow"))
