@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pandas as pd
 
 from papers.common.evidence import tables
@@ -90,8 +89,11 @@ def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     rows = rows.assign(
         peer_over_batch=rows["peer_ms"] / rows["batch_ms"],
         loop_over_batch=rows["scipy_loop_ms"] / rows["batch_ms"],
-        floor_ms=_floors(rows, published),
-    )
+        floor_ms=work.floors(
+            rows, peers.prices(published),
+            lambda row, prices: work.batch_floor_ms(row.problems, row.n, prices),
+        ),
+    )  # fmt: skip
     rows["batch_over_floor"] = rows["batch_ms"] / rows["floor_ms"]
     rows = tables.order(rows, by=("n", "problems", "cost_range"), ranked={"cost_range": LABELS})
     return rows[
@@ -99,16 +101,6 @@ def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
          "scipy_loop_ms", "peer_ms", "loop_over_batch", "peer_over_batch", "bids",
          "scanned", "floor_ms", "batch_over_floor", "total_cost", "scipys_cost", "peer_cost"]
     ]  # fmt: skip
-
-
-def _floors(rows: pd.DataFrame, published: Published) -> np.ndarray:
-    """Return each batch's floor in ms, on a card whose prices are known."""
-    prices = peers.prices(published)
-    return np.array(
-        [work.batch_floor_ms(row.problems, row.n, prices[row.device])
-         if row.device in prices else np.nan for row in rows.itertuples(index=False)],
-        np.float64,
-    )  # fmt: skip
 
 
 def compare(found: pd.DataFrame) -> list[Comparison]:

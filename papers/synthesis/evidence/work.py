@@ -17,7 +17,11 @@ and the bus' rate from one host, so that they are estimates of a bound.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
 
 from papers.synthesis.assignment.settings import SPARSE, WARP, Settings
 
@@ -43,6 +47,27 @@ WORD = 4
 LEAST_BARRIERS = 3
 """Barriers of a round of `lupinska_costscale:gpu_relabel` on an image, at least, beside one for
 each step of its search: its sweeps, whose number is not counted, have more."""
+
+
+def floors(
+    rows: pd.DataFrame,
+    prices: Mapping[str, Mapping[str, float]],
+    floor: Callable[[Any, Mapping[str, float]], float],
+) -> np.ndarray:
+    """Return a floor in ms for each row of a table, NaN on a card whose prices are not known.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        With ``device``.
+    prices : mapping
+        By card (`papers.synthesis.evidence.peers.prices`).
+    floor : callable(row, prices) -> float
+        Gets a row as a named tuple, and its card's prices.
+    """
+    every = rows.itertuples(index=False)
+    found = [floor(row, prices[row.device]) if row.device in prices else np.nan for row in every]
+    return np.array(found, np.float64)
 
 
 def batch_floor_ms(problems: float, n: float, prices: Mapping[str, float]) -> float:

@@ -237,3 +237,12 @@ def test_the_other_tools_name_no_access_of_a_kernel():
     initcheck = (LOGS / "initcheck_h200.log").read_text()
     printed = initcheck.count("Uninitialized access to")
     assert printed == initcheck.count("on access by cudaMemcpy source") > 0
+
+
+def test_the_page_says_which_strip_was_given_under_racecheck():
+    log = (LOGS / "racecheck_h200_strip.log").read_text(encoding="utf-8")
+    given = re.findall(r"^(\w+) \((\d+), (\d+)\) strip \['(\w+)'\] launch True", log, re.MULTILINE)
+    assert given == [("int32", "650", "700", "narrow"), ("float64", "650", "700", "nowhere")]
+    page = (LOGS.parents[1] / "trust/README.md").read_text(encoding="utf-8")
+    said = "At 650 x 700 the solver asks for narrow strips first and gets them under racecheck, too"
+    assert f"{said} (`racecheck_h200_strip.log`" in page

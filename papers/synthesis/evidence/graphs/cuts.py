@@ -8,9 +8,10 @@ share of its time there is taken of its time here, of building the graph as of s
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from papers.common.evidence import tables
@@ -127,7 +128,7 @@ def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
         better_ms=better.where(found["is_real"]),
         over_best=found["call_ms"] / found["best_ms"],
         over_pymaxflow=found["call_ms"] / found["pymaxflow_ms"],
-        floor_ms=_floors(found, published),
+        floor_ms=work.floors(found, peers.prices(published), _floor),
     )
     found["call_over_floor"] = found["call_ms"] / found["floor_ms"]
     found = tables.order(found, by=("family", "n", "instance"), ranked={"family": (REAL,)})
@@ -138,16 +139,11 @@ def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     ]  # fmt: skip
 
 
-def _floors(found: pd.DataFrame, published: Published) -> np.ndarray:
-    """Return the floor in ms of each call that a GPU solved, on a card whose prices are known."""
-    prices = peers.prices(published)
-    return np.array(
-        [work.cut_floor_ms(row.pixels, row.neighbours, row.rounds, row.steps,
-                           prices[row.device])
-         if row.chosen == GPU and row.device in prices else np.nan
-         for row in found.itertuples(index=False)],
-        np.float64,
-    )  # fmt: skip
+def _floor(row: Any, prices: Mapping[str, float]) -> float:
+    """Return the floor in ms of a call that a GPU solved; NaN of another."""
+    if row.chosen != GPU:
+        return math.nan
+    return work.cut_floor_ms(row.pixels, row.neighbours, row.rounds, row.steps, prices)
 
 
 def share_of_better(published: Published) -> float:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
 import pandas as pd
 
 from papers.common.evidence import tables
@@ -153,12 +152,15 @@ def table(summary: pd.DataFrame, published: Published) -> pd.DataFrame:
     found.loc[elsewhere, ["ecl_mm_ms", "peer_matched"]] = float("nan")
     found = found.assign(
         run_ms=found["run_ms"].where(found["ecl_mm_ms"].notna()),
-        floor_ms=_floors(found, published),
+        floor_ms=work.floors(
+            found, peers.prices(published),
+            lambda row, prices: work.matching_floor_ms(row.n, row.barriers, prices),
+        ),
         known=found["known"].fillna(found["peer_matched"]),
         over_scipy=found["call_ms"] / found["scipy_ms"],
         over_ecl_mm=found["call_ms"] / found["ecl_mm_ms"],
         run_over_ecl_mm=found["run_ms"] / found["ecl_mm_ms"],
-    )
+    )  # fmt: skip
     found["run_over_floor"] = found["run_ms"] / found["floor_ms"]
     ranked = {"kind": list(dict.fromkeys(GROUPS.values()))}
     found = tables.order(found, by=("kind", "n", "graph", "ordering"), ranked=ranked)
@@ -176,16 +178,6 @@ def _ecl_mm(published: Published) -> pd.DataFrame:
     return theirs.reset_index().rename(
         columns={"graph": "peers_name", "solve_ms": "ecl_mm_ms",
                  "cardinality": "peer_matched"}
-    )  # fmt: skip
-
-
-def _floors(found: pd.DataFrame, published: Published) -> np.ndarray:
-    """Return the floor in ms of each run beside ECL-MM, on a card whose prices are known."""
-    prices = peers.prices(published)
-    return np.array(
-        [work.matching_floor_ms(row.n, row.barriers, prices[row.device])
-         if row.device in prices else np.nan for row in found.itertuples(index=False)],
-        np.float64,
     )  # fmt: skip
 
 

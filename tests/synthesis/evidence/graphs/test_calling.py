@@ -61,8 +61,8 @@ def test_a_cut_of_the_call_is_proved(instance):
 
 
 def test_a_cut_s_counts_are_noted_with_its_size():
-    counts = solved("call_cut", CUTS[0])[2].counters
-    data = solved("call_cut", CUTS[0])[1]
+    _, data, answer = solved("call_cut", CUTS[0])
+    counts = answer.counters
     assert counts["pixels"] == data.source.size
     assert counts["neighbours"] == len(data.arcs)
 
