@@ -27,8 +27,9 @@ FIRST_IS_COLD = "the first repetition is cold"
 """The remark of a cell whose first run is long and stands as a repetition."""
 
 SHORT_S = 0.1
-"""Seconds of a run below which another cell's turn cools a cell down: its caches are lost, and a
-GPU's clock falls within some milliseconds. A run before the timed one then warms it up again."""
+"""Seconds of a run below which a proof, or another cell's turn, cools a cell down: its caches are
+lost, and a GPU's clock falls within some milliseconds. A run right before the timed one, whose
+answer nobody reads, warms it up again."""
 
 
 @dataclass
@@ -130,25 +131,17 @@ class Notebook:
         page = self._pages.get(clock)
         return f"{clock} {len(page.answers) + 1 if page else 1}/{self.repeats}"
 
-    def turn(self, clock: str, was_interrupted: bool) -> None:
-        """Make one repetition under a clock.
-
-        Parameters
-        ----------
-        clock : str
-        was_interrupted : bool
-            Whether another cell has had a turn since this one's last.
-        """
+    def turn(self, clock: str) -> None:
+        """Make one repetition under a clock."""
         self.clock = clock
         if clock not in self._pages:
             self._pages[clock] = self._new_page()
         try:
             if clock in ON_STATE:
                 self._have_state()
-            is_warm = self._last_s is None and self._is_warmed_up  # After this turn's first run.
             if not self._first_run_stands(clock):
-                if not is_warm and self._must_warm_up(was_interrupted):
-                    self._once(clock)
+                if self._must_warm_up():
+                    self._timed(clock)
                 start = time.monotonic()
                 found = self._once(clock)
                 if self._first_has_compiled(clock):
@@ -203,13 +196,12 @@ class Notebook:
         page.spent_s = 0.0
         del self._remarks[FIRST_IS_COLD]
 
-    def _must_warm_up(self, was_interrupted: bool) -> bool:
-        """Whether an uncounted run comes before the one whose turn it is; collective on ranks."""
+    def _must_warm_up(self) -> bool:
+        """Whether an uncounted run comes right before the timed one; collective on ranks."""
         if self._last_s is None or not self._is_warmed_up:
             return False
-        is_new = self._is_fresh and self._last_s < self._pace.long_s
-        cooled = was_interrupted and self._last_s < SHORT_S
-        return bool(self._clockwork.share(is_new or cooled))
+        bound_s = self._pace.long_s if self._is_fresh else SHORT_S
+        return bool(self._clockwork.share(self._last_s < bound_s))
 
     def _have_state(self) -> None:
         if self._state is not None:
@@ -226,22 +218,28 @@ class Notebook:
 
     def _once(self, clock: str) -> tuple[Times, Answer]:
         """Make one run; return the values of the clock, and the answer with its proof material."""
+        times, state, answer = self._timed(clock)
+        if answer is None:
+            return times, kinds.answer_of(self.solver, state)
+        return times, kinds.with_proof(self.solver, state, answer)
+
+    def _timed(self, clock: str) -> tuple[Times, Any, Any]:
+        """Make one run under a clock; return its values, its state, and what it has downloaded.
+
+        The clock of a caller is read from data on the host to the answer on the host.
+        """
         start = time.monotonic()
         if clock == "end_to_end":
-            return self._whole(start)
+            with Stopwatch(self._clockwork.synchronize) as lap:
+                state = self._upload()
+                self.solver.run(state)
+                answer = self.solver.download(state)
+            self._last_s = time.monotonic() - start
+            return {"time_ms": lap.ms}, state, answer
         times = ON_STATE[clock](self._clockwork, self.solver, self._state)
         self._last_s = time.monotonic() - start
         self._is_fresh = False
-        return times, kinds.answer_of(self.solver, self._state)
-
-    def _whole(self, start: float) -> tuple[Times, Answer]:
-        """Read the clock of a caller: from data on the host to the answer on the host."""
-        with Stopwatch(self._clockwork.synchronize) as lap:
-            state = self._upload()
-            self.solver.run(state)
-            answer = self.solver.download(state)
-        self._last_s = time.monotonic() - start
-        return {"time_ms": lap.ms}, kinds.with_proof(self.solver, state, answer)
+        return times, self._state, None
 
     # ------------------------------------------------------------------------- results
 

@@ -14,13 +14,16 @@ What is inside and outside the clocks
 Warm-up and repetitions
 -----------------------
 Every cell is warmed up by a full run of its own, on the state that is timed afterwards, and
-repeated as `papers.reproduce.plan.pace` says: a CPU's code, a rival's and ours alike.
+repeated as `papers.reproduce.plan.pace` says: a CPU's code, a rival's and ours alike. A short run
+comes right behind another one that is not counted: the proof of the repetition before has cooled
+caches and a GPU's clock down. (Until 60780f71 only another cell's turn was a reason for that, and
+the uncounted run's answer was proved, too, before the timed run began.)
 
 Cells in turn
 -------------
 Cells of one instance whose ratio is the result are measured together: the first repetition of all,
 then the second of all. Their states stay in memory; where they do not fit, each turn uploads its
-own anew, before its clock. A short run is warmed up again when another cell had its turn before.
+own anew, before its clock.
 
 Proof
 -----
@@ -166,7 +169,6 @@ def _rounds(
     holds = len(books) == 1 or clockwork.share(_fit(books, data, clockwork))
     for book in books.values():
         book.holds = holds
-    last = -1
     for clock in CLOCKS:
         if clock not in ON_STATE and any(clock in cell.scopes for _, _, cell in wanted):
             for book in books.values():
@@ -175,15 +177,14 @@ def _rounds(
         while ready := [place for place, book in books.items() if book.wants(clock)]:
             for place in ready:
                 report(place, books[place].stage(clock))
-                _turn(books[place], clock, last not in (-1, place), clockwork)
-                last = place
+                _turn(books[place], clock, clockwork)
     return {place: book.outcome() for place, book in books.items()}
 
 
-def _turn(book: Notebook, clock: str, was_interrupted: bool, clockwork: Clockwork) -> None:
+def _turn(book: Notebook, clock: str, clockwork: Clockwork) -> None:
     """Let a cell have its turn; one that stops at a limit, or lacks a package, has ended."""
     try:
-        book.turn(clock, was_interrupted)
+        book.turn(clock)
     except (MissingPackageError, GivenUpError) as error:
         if not clockwork.agreed(error):
             raise

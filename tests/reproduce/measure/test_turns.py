@@ -123,7 +123,7 @@ def test_every_cell_is_warmed_up_on_its_own_state(clock):
 def test_a_long_first_run_does_not_stand_if_the_next_one_is_short(clock):
     """A call that compiled another code before: its first run here compiles within the clock."""
     laboratory = Laboratory()
-    go(Rival(clock, [], run_s=0.1), a_cell(n=9), laboratory)  # compiles something else
+    go(Rival(clock, [], run_s=0.25), a_cell(n=9), laboratory)  # compiles something else
     outcome = go(Rival(clock, [], run_s=0.5, cold_s=12.0), a_cell(), laboratory)
     assert times(outcome) == pytest.approx([0.5] * 5)
     assert [repeat for _, repeat, metric, _ in outcome.values if metric == "time_ms"] == [*range(5)]
@@ -155,7 +155,7 @@ def test_what_takes_the_place_of_a_long_first_run_is_warm(clock):
 def test_a_cold_first_run_stands_beside_another_clock_of_short_ones(clock):
     """The first run of ten seconds is cold; those from host to host are short, and all stay."""
     laboratory = Laboratory()
-    go(Rival(clock, [], run_s=0.1), a_cell(n=9), laboratory)  # compiles
+    go(Rival(clock, [], run_s=0.25), a_cell(n=9), laboratory)  # compiles
     rival = Rival(clock, [], run_s=10.0, other_s=0.1)
     plain, runs = rival.run, iter(range(100))
 
@@ -181,7 +181,7 @@ def test_repetitions_follow_the_first_runs_time(clock, run_s, count, cold):
     A download outside the clock takes eight seconds more, and counts in a long cell's minute.
     """
     laboratory = Laboratory()
-    go(Rival(clock, [], run_s=0.1), a_cell(n=9), laboratory)  # compiles
+    go(Rival(clock, [], run_s=0.25), a_cell(n=9), laboratory)  # compiles
     outcome = go(Rival(clock, [], run_s=run_s, other_s=8.0), a_cell(), laboratory)
     assert len(times(outcome)) == count
     assert is_cold(outcome) is cold
@@ -287,7 +287,36 @@ def test_a_short_run_is_warmed_up_again_after_anothers_turn(clock, run_s, extra)
     rivals = [Rival(clock, log, name, run_s=run_s, cold_s=0.02 * extra) for name in "ab"]
     found = turns(rivals)
     assert times(found[0]) == times(found[1]) == pytest.approx([run_s] * 5)
-    assert order(log) == ("aabb" * 5 if extra else "aabb" + "ab" * 4)
+    assert order(log) == ("aaabbb" + "aabb" * 4 if extra else "aabb" + "ab" * 4)
+
+
+@pytest.mark.parametrize("scope", ["run", "end_to_end"])
+def test_no_proof_comes_between_a_short_run_and_its_warm_up(clock, scope):
+    """A proof cools the cell down by 20 ms: no repetition has them, alone or in turn."""
+
+    class Cooling(Rival):
+        def run(self, state, trace=None):
+            self.clock.now += 0.02 * self.proved
+            self.proved = False
+            super().run(state)
+
+        def proof(self, state, answer):
+            self.works(0.5, "proof")
+            self.proved = True
+            return answer
+
+    def made(name):
+        rival = Cooling(clock, [], name, run_s=0.01, other_s=0.001)
+        rival.proved = True
+        return rival
+
+    group = [made(name) for name in "ab"]
+    for rivals in (group[:1], group):
+        subjects = [(one.solver(proof=one.proof), a_cell(one.name, scope)) for one in rivals]
+        found = measure_together(subjects, Laboratory(), PAPER, lambda place, text: None)
+        taken = 0.01 if scope == "run" else 0.012
+        assert [times(one, scope) for one in found] == [pytest.approx([taken] * 5)] * len(rivals)
+        assert all(("a", "proof") in one.log for one in rivals[:1])
 
 
 def test_states_that_do_not_fit_are_uploaded_before_each_clock(clock):
