@@ -16,7 +16,7 @@ Warm-up and repetitions
 Every cell is warmed up by a full run of its own, on the state that is timed afterwards, and
 repeated as `papers.reproduce.plan.pace` says: a CPU's code, a rival's and ours alike. A short run
 comes right behind another one that is not counted: the proof of the repetition before has cooled
-caches and a GPU's clock down. (Until 60780f71 only another cell's turn was a reason for that, and
+caches and a GPU's clock down. (Up to 1d2d65c2 only another cell's turn was a reason for that, and
 the uncounted run's answer was proved, too, before the timed run began.)
 
 Cells in turn

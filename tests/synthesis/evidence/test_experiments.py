@@ -301,6 +301,24 @@ def test_goals_and_sums_of_batches():
     assert sum(item.kind == "correctness" for item in found) == 34
 
 
+def test_a_batch_is_held_against_the_peer_of_this_run_and_of_an_earlier_day():
+    """In this run the peer takes four times as long; an earlier day's goes by its own file."""
+    summary = rows_of(batches.cells(PAPER), lambda cell: 1.0 if cell.solver == batches.BATCH else 4)
+    table = batches.table(summary, NUMBERS)
+    beside = table[table["earlier_ms"].notna()]
+    assert len(beside) == 16
+    assert (beside["peer_ms"] == 4).all()
+    goals = {item.quantity: item.verdict for item in by_origin(batches.compare, table)}
+    earlier = {what: verdict for what, verdict in goals.items() if "of an earlier day" in what}
+    assert len(earlier) == 16
+    assert [verdict == "holds" for verdict in earlier.values()] == [
+        bool(ms >= 3) for ms in beside["earlier_ms"]
+    ]
+    assert set(earlier.values()) == {"holds", "fails"}
+    now = [goals[what.replace(" of an earlier day", "")] for what in earlier]
+    assert now == ["holds"] * 16
+
+
 def _problems(options):
     return int(options.partition(",")[0].partition("=")[2])
 
