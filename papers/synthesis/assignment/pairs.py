@@ -20,12 +20,31 @@ from papers.common.deadline import check_seconds
 from papers.common.gpu import device
 from papers.common.gpu.launch import Launch, bind
 from papers.common.gpu.signals import Mailbox
+from papers.common.model import Assignment
 from papers.synthesis.assignment import pool, solver
 from papers.synthesis.assignment.costs import INT32, Costs
 from papers.synthesis.assignment.kernels import costs as costs_kernels
 from papers.synthesis.assignment.launches import GATHER_BLOCK, Workspace
 from papers.synthesis.assignment.resident import DeviceMatrix
 from papers.synthesis.assignment.settings import LARGEST_BLOCK, Settings
+
+Judge = Callable[[np.ndarray, np.ndarray], Any]
+"""Whether duals are so small that rounding has left no wrong pair: (float64[n], float64[m])."""
+
+
+class UnsureError(Exception):
+    """A judge was not sure of pairs of floats, which may be right all the same.
+
+    Attributes
+    ----------
+    answer : Assignment
+        In the caller's terms, with its duals.
+    """
+
+    def __init__(self, answer: Assignment) -> None:
+        super().__init__("the duals are large beside the optimum")
+        self.answer = answer
+
 
 ROWS, COLUMNS, WORD, TARGET = 1, 2, 3, 5
 """Places of the arguments of `kernels.costs.deliver` that change."""
@@ -188,6 +207,7 @@ def solve(
     room_for: Callable[[int], Room | None] | None = None,
     maximize: bool = False,
     seconds: float | None = None,
+    is_sure: Judge | None = None,
 ) -> tuple[Any, Any, bool]:
     """Solve, and return the pairs alone.
 
@@ -197,6 +217,8 @@ def solve(
         See `papers.synthesis.assignment.solver.upload`.
     room_for : callable(n) -> Room or None, optional
         Room on the device for n pairs, in which they are left; None if there is none for so many.
+    is_sure : Judge, optional
+        Asked about the duals of floats, which are copied to the host for it.
 
     Returns
     -------
@@ -209,6 +231,8 @@ def solve(
     ------
     ValueError, GivenUpError, RuntimeError
         See `papers.synthesis.assignment.solver.upload` and `run`.
+    UnsureError
+        If `is_sure` is not.
     """
     check_seconds(seconds)
     given = cost if type(cost) is DeviceMatrix and not maximize else None
@@ -225,7 +249,12 @@ def solve(
         none = np.zeros(0, np.int64)
         return none, none.copy(), False
     try:
-        return _delivered(state, work, room_for)
+        found = _delivered(state, work, room_for)
+        if is_sure is not None and state.costs.dtype.kind == "f":
+            ended = work.answer(state.costs)
+            if not is_sure(ended["u"], ended["v"]):
+                raise UnsureError(solver.download(state))
+        return found
     finally:
         work.release()
 

@@ -6,6 +6,7 @@ import contextlib
 import functools
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from papers.synthesis.calls.one_matrix import (
     Solved,
     Wishes,
     by_solver,
+    goes_on,
     scipys,
     solve,
     with_duals_that_hold,
@@ -283,7 +285,7 @@ def _batch(placed: Placed, wishes: Wishes) -> tuple[Any, ...]:
             if choice.solver == ONE_CORE
             else _unless_unresolved(choice, _stack(placed, choice), placed, wishes)
         )
-        if found is not None and _is_sure(found, placed.array.dtype, wishes):
+        if found is not None and _is_sure(found, placed.array.dtype):
             return _back(placed, found, wishes)
         if found is not None:
             lines = zip(placed.on_host(), *found[:4], strict=True)  # type: ignore[arg-type]
@@ -387,13 +389,17 @@ def _unless_unresolved(
 ) -> Solved | None:
     """Solve many matrices at once; None where each has to be solved by itself.
 
+    Floats come with their duals, whoever wanted them: large ones have to be proved.
+
     Raises
     ------
     ValueError
         For bad and infeasible matrices, the first of which is named by its number.
     """
+    arrays = [matrices.array] if isinstance(matrices, Placed) else matrices
+    judged = choice.solver == BATCH and any(array.dtype.kind == "f" for array in arrays)
     try:
-        return by_solver(choice.solver, data, wishes)
+        return by_solver(choice.solver, data, replace(wishes, duals=wishes.duals or judged))
     except (UnresolvedError, UnfinishedError) as refusal:
         if wishes.solver is not None:
             raise
@@ -426,17 +432,18 @@ def _list(several: list[Placed], choice: Choice, wishes: Wishes) -> list[tuple[A
     found = _unless_unresolved(choice, hosts, hosts, wishes)
     if found is None:
         return _each_of(several, wishes)
-    lines: Any = zip(*(found[:4] if wishes.duals else found[:2]), strict=True)  # type: ignore[arg-type]
+    parts: Any = found[:2] if found.row_duals is None else found[:4]
+    lines = zip(*parts, strict=True)
     return [
         _back(placed, _one_of_batch(k, placed, Solved(*line), wishes), wishes)
         for k, (placed, line) in enumerate(zip(several, lines, strict=True))
     ]
 
 
-def _is_sure(solved: Solved, dtype: np.dtype, wishes: Wishes) -> bool:
-    """Whether the duals of a batch, if they are asked for, are small beside all optima."""
+def _is_sure(solved: Solved, dtype: np.dtype) -> bool:
+    """Whether the duals of a batch, if it has any, are small beside all optima."""
     u, v = solved.row_duals, solved.column_duals
-    if not wishes.duals or dtype.kind != "f" or u is None or v is None:
+    if dtype.kind != "f" or u is None or v is None:
         return True
     return bool(are_small(u, v).all())
 
@@ -446,10 +453,11 @@ def _one_of_batch(number: int, placed: Placed, solved: Solved, wishes: Wishes) -
     with _numbered(number):
         try:
             return with_duals_that_hold(placed, solved, wishes)
-        except ValueError:
-            if wishes.solver is not None:
+        except ValueError as error:
+            if wishes.solver is not None and not goes_on(wishes.solver, error):
                 raise
-            return solve(placed, wishes)
+            wishes.say_that(f"matrix {number} is solved by itself ({error})")
+            return solve(placed, replace(wishes, solver=None))
 
 
 def _stacked(answers: list[Solved], host: np.ndarray) -> Solved:

@@ -141,10 +141,10 @@ def solve(placed: Placed, wishes: Wishes) -> Solved:
     try:
         data = _data(placed, choice, wishes)
         if choice.solver == DENSE and not wishes.duals:
-            return _pairs_by_dense(placed, data, wishes)
+            return with_duals_that_hold(placed, _pairs_by_dense(placed, data, wishes), wishes)
         return with_duals_that_hold(placed, by_solver(choice.solver, data, wishes), wishes)
     except (ValueError, TypeError, UnfinishedError) as refusal:
-        if wishes.solver is not None:
+        if wishes.solver is not None and not goes_on(wishes.solver, refusal):
             raise
         question = question_of(placed, wishes.maximize, wishes.seconds is not None)
         return _second_choice(placed, question, wishes, choice.solver, refusal)
@@ -338,22 +338,29 @@ def by_scipy(array: np.ndarray, wishes: Wishes) -> Solved:
 
 
 def _pairs_by_dense(placed: Placed, data: Any, wishes: Wishes) -> Solved:
-    """Solve with `DENSE` for nothing but the pairs, which stay on the device where that pays."""
-    _, solve, room_for = _dense()
+    """Solve with `DENSE` for nothing but the pairs, which stay on the device where that pays.
+
+    Floats come with their duals, on the host, if these are large beside the optimum.
+    """
+    _, solve, room_for, unsure = _dense()
     room_in = room_for if placed.shelved else placed.room_in
-    rows, columns, there = solve(data, room_in, wishes.maximize, wishes.left())
+    try:
+        rows, columns, there = solve(data, room_in, wishes.maximize, wishes.left(), are_small)
+    except unsure as doubt:
+        answer = doubt.answer
+        return Solved(answer.row_ind, answer.col_ind, answer.row_duals, answer.column_duals)
     return Solved(rows, columns, there=there)
 
 
 @functools.cache
-def _dense() -> tuple[Callable[..., Any], ...]:
-    """The functions for `DENSE`, which load Numba's compiler when they are needed first."""
+def _dense() -> tuple[Any, ...]:
+    """The functions for `DENSE`, and its error: they load Numba's compiler when first needed."""
     with waking.uncollected():
-        from papers.synthesis.assignment.pairs import solve
+        from papers.synthesis.assignment.pairs import UnsureError, solve
         from papers.synthesis.assignment.resident import adopted
         from papers.synthesis.calls.answers import room_for
 
-    return adopted, solve, room_for
+    return adopted, solve, room_for, UnsureError
 
 
 def by_solver(name: str, data: Any, wishes: Wishes) -> Solved:
@@ -405,16 +412,31 @@ UNRESOLVED = (
 )
 
 
+class UnprovedError(ValueError):
+    """No duals in float64 that were found prove an assignment of floats; it may be a wrong one."""
+
+
+OWN = ("synthesis:dense", "synthesis:batch")
+"""Solvers of this package's own whose floats go on to another one if they are unproved."""
+
+
+def goes_on(named: str, refusal: Exception) -> bool:
+    """Return whether another solver is asked although one was named."""
+    return named in OWN and isinstance(refusal, UnprovedError)
+
+
 def with_duals_that_hold(placed: Placed, solved: Solved, wishes: Wishes) -> Solved:
     """Return the answer, with duals derived from its pairs if its own prove too little.
 
+    An answer without duals is returned as it is, and one with duals proved, whoever wanted them.
+
     Raises
     ------
-    ValueError
+    UnprovedError
         If the derived ones do so, too.
     """
     u, v = solved.row_duals, solved.column_duals
-    if not wishes.duals or placed.array.dtype.kind != "f" or u is None or v is None:
+    if placed.array.dtype.kind != "f" or u is None or v is None:
         return solved
     if are_small(u, v):
         return solved
@@ -423,5 +445,5 @@ def with_duals_that_hold(placed: Placed, solved: Solved, wishes: Wishes) -> Solv
         return solved
     derived = duals_of(host, *pairs, wishes.maximize)
     if derived is None or not hold(host, pairs, derived, wishes.maximize):
-        raise ValueError(UNRESOLVED)
+        raise UnprovedError(UNRESOLVED)
     return Solved(*pairs, *derived)

@@ -9,11 +9,13 @@ from scipy.optimize import linear_sum_assignment as scipys
 from papers import linear_sum_assignment
 from papers.common.model import Assignment
 from papers.common.problems import assignment_proof
+from papers.synthesis.assignment import reference
 from papers.synthesis.assignment.costs import UnfinishedError, UnresolvedError
 from papers.synthesis.calls import assignment, repeated
 from papers.synthesis.calls import one_matrix as calls
 from papers.synthesis.calls.assignment_duals import are_small
 from papers.synthesis.one_core import solver as one_core
+from papers.synthesis.trust.drawing import task_of
 
 NAMED = ("lopes2019:cpu_sp", "synthesis:dense", "synthesis:batch", "lupinska_costscale:batch", None)
 
@@ -81,6 +83,56 @@ def test_duals_that_nobody_finds_are_an_error_by_name(monkeypatch):
     monkeypatch.setattr(calls, "by_solver", refusing)
     rows, columns = linear_sum_assignment(cost, device="cpu")
     assert cost[rows, columns].sum() == pytest.approx(cost[scipys(cost)].sum())
+
+
+def powers():
+    """Costs of twenty decades on which the dense schedule alone is wrong, as trust drew them."""
+    return task_of(8020, 889, 512, True).data
+
+
+@pytest.mark.parametrize("duals", [False, True])
+def test_wrong_pairs_of_floats_far_apart_go_on_to_another_solver(duals, capsys):
+    cost = powers()
+    best = cost[scipys(cost)].sum()
+    alone = reference.solve(cost)
+    assert alone.cost > 1.2 * best
+    assert not are_small(alone.row_duals, alone.column_duals)
+    answer = linear_sum_assignment(cost, solver="synthesis:dense", return_duals=duals, explain=True)
+    assert cost[answer[0], answer[1]].sum() == pytest.approx(best, rel=1e-12)
+    assert "float64 does not resolve duals of these costs" in capsys.readouterr().out
+    assert len(answer) == (4 if duals else 2)
+    assert not duals or proof_of(cost, answer).ok
+
+
+@pytest.mark.parametrize("as_list", [False, True])
+@pytest.mark.parametrize("duals", [False, True])
+@pytest.mark.parametrize("solver", ["synthesis:batch", None])
+def test_wrong_pairs_of_a_batch_of_floats_go_on_to_another_solver(
+    solver, duals, as_list, monkeypatch
+):
+    """The planted fault: two columns of the last matrix are exchanged, and its duals are large."""
+    right, names = assignment.by_solver, []
+
+    def by_solver(name, data, wishes):
+        found = right(name, data, wishes)
+        names.append(name)
+        found.col_ind[-1][[0, 1]] = found.col_ind[-1][[1, 0]]
+        found.row_duals[-1][:] += 1e15
+        found.column_duals[-1][:] -= 1e15
+        return found
+
+    costs = np.random.default_rng(5).random((4, 6, 6))
+    monkeypatch.setattr(assignment, "by_solver", by_solver)
+    chosen = assignment.Choice("synthesis:batch", "planted")
+    monkeypatch.setattr(assignment, "_choice_of_batch", lambda *_: chosen)
+    given = list(costs) if as_list else costs
+    answers = linear_sum_assignment(given, solver=solver, return_duals=duals)
+    assert names == ["synthesis:batch"]
+    each = answers if as_list else zip(*answers, strict=True)
+    for cost, answer in zip(costs, each, strict=True):
+        assert len(answer) == (4 if duals else 2)
+        assert np.array_equal(answer[1], scipys(cost)[1])
+        assert not duals or proof_of(cost, answer).ok
 
 
 def refusing(name, data, wishes):
