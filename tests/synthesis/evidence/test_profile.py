@@ -85,12 +85,9 @@ def test_costs_go_as_they_are_where_that_saves_time():
 
 
 def recorded(paper):
-    """All measurements of a paper's records on an H200; no cell is in two of them."""
-    files = sorted((HOME.parent / paper / "results").glob("nvidia-h200*/measurements.csv.gz"))
-    tables = [pd.read_csv(file, low_memory=False) for file in files]
-    cells = [set(table["cell"]) for table in tables]
-    assert sum(map(len, cells)) == len(set().union(*cells))
-    return pd.concat(tables, ignore_index=True)
+    """All measurements of a paper's record on an H200."""
+    file = HOME.parent / paper / "results/nvidia-h200/measurements.csv.gz"
+    return pd.read_csv(file, low_memory=False)
 
 
 def test_the_page_says_how_far_apart_runs_of_100000_are():
@@ -212,9 +209,8 @@ def test_batches_in_turn_with_the_peer_are_more_than_four_times_as_fast():
     by_itself = alone / of["median", "synthesis:torch_batch"]
     assert f"it takes {by_itself.min():.2f} to {by_itself.max():.2f} of this, least on" in PAGE
     beside = alone / of["median", "synthesis:batch_of_seeds"]
-    assert (beside > 3).sum() == 15
-    assert beside.idxmin() == (32, "problems=1000,cost_range=320")
-    assert f"in 15 of the 16 batches, and {beside.min():.1f} times on 1000 of 32 a side" in PAGE
+    assert f"Beside that our runs are {beside.min():.1f} times as fast at least, and the" in PAGE
+    assert by_itself.idxmin()[0] == 32
 
 
 def test_the_kernel_has_a_number_of_rows_on_their_way_that_nothing_beats_by_a_tenth():
@@ -624,14 +620,12 @@ def test_the_pages_say_where_opt4_is_ahead():
     by_seed = runs.groupby(["family", "label", "n", "seed", "solver"])["value"].median()
     times = by_seed.groupby(["family", "label", "n", "solver"]).median().unstack().dropna()
     ahead = times[times["kawtikwar_opts:opt4"] < times["synthesis:dense"]].index
-    assert set(ahead) == {
-        ("structured", "hidden", 1000), ("structured", "hidden", 2000), ("uniform", "0.1n", 256)
-    }  # fmt: skip
+    assert set(ahead) == {("structured", "hidden", 1000), ("structured", "hidden", 2000)}
     assert "times as long, and on 10n" in PAGE
     readme = " ".join((HOME / "README.md").read_text().split())
     assert (
         "the paper's is slower, but for the matrices with a hidden optimum (`hidden` in the "
-        "tables) and uniform costs of n = 256 in range 0.1n, where" in readme
+        "tables), where" in readme
     )
 
 
@@ -824,20 +818,21 @@ def test_the_page_says_what_hylac_took_by_other_runs(monkeypatch):
     goals = _goals_beside(monkeypatch, "lap_peers", of_all_days)
     (worst,) = [item for words, item in goals.items()
                 if words.startswith("hylac") and words.endswith("worst of 15 cells")]  # fmt: skip
-    assert worst.verdict == "fails"
-    assert worst.low < 3 < worst.measured
     beside = goals[goal.quantity]
     assert np.isclose(beside.measured, means[2], rtol=1e-3)
-    assert beside.low < 10 < beside.measured
+    assert {worst.verdict, beside.verdict} == {"holds"}
     assert (
         f"By their medians the mean over the 15 cells is {means[1]:.1f}. On earlier days and other "
         f"machines with an H200 HyLAC took less on {(earlier < least).sum()} of the 45 matrices: "
-        f"beside the least of all days the mean is {means[2]:.1f}, and its interval, from "
-        f"{beside.low:.1f} on, would cross the goal; so would that of the worst cell, then "
-        f"{worst.measured:.1f}, from {worst.low:.1f} on" in PAGE
+        f"beside the least of all days the mean is {means[2]:.1f}, its interval from "
+        f"{beside.low:.2f} on, and the worst cell {worst.measured:.1f}, from {worst.low:.2f} on, "
+        f"so that both goals are met there, too" in PAGE
     )
-    assert "of several days and machines both goals over HyLAC would be crossed" in CHANGELOG
-    assert f"least of all days the mean is {means[2]:.1f}, and [both goals are crossed]" in PAGE
+    assert "of several days and machines both goals over HyLAC are met, too" in CHANGELOG
+    assert (
+        f"[beside its least of all days](#uniform-costs), where the mean is {means[2]:.1f} |"
+        in PAGE
+    )
 
 
 def test_the_table_has_the_least_of_others_runs_on_structured_matrices(monkeypatch):
