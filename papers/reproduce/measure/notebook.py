@@ -29,7 +29,7 @@ FIRST_IS_COLD = "the first repetition is cold"
 SHORT_S = 0.1
 """Seconds of a run below which a proof, or another cell's turn, cools a cell down: its caches are
 lost, and a GPU's clock falls within some milliseconds. A run right before the timed one, whose
-answer nobody reads, warms it up again."""
+answer nobody proves, warms it up again."""
 
 
 @dataclass
@@ -139,14 +139,17 @@ class Notebook:
         try:
             if clock in ON_STATE:
                 self._have_state()
+            is_first = self._last_s is None
             if not self._first_run_stands(clock):
-                if self._must_warm_up():
+                if self._must_warm_up(is_first and not self._compiled):
                     self._timed(clock)
                 start = time.monotonic()
                 found = self._once(clock)
                 if self._first_has_compiled(clock):
                     self._take_back(clock)
-                    found = self._once(clock)  # The run before has warmed it up.
+                    if self._must_warm_up():
+                        self._timed(clock)
+                    found = self._once(clock)
                 self._enter(*found)
                 self._pages[clock].spent_s += time.monotonic() - start
         finally:
@@ -196,12 +199,15 @@ class Notebook:
         page.spent_s = 0.0
         del self._remarks[FIRST_IS_COLD]
 
-    def _must_warm_up(self) -> bool:
-        """Whether an uncounted run comes right before the timed one; collective on ranks."""
+    def _must_warm_up(self, has_compiled: bool = False) -> bool:
+        """Whether an uncounted run comes right before the timed one; collective on ranks.
+
+        The time of a run that may have compiled does not say whether it is short.
+        """
         if self._last_s is None or not self._is_warmed_up:
             return False
         bound_s = self._pace.long_s if self._is_fresh else SHORT_S
-        return bool(self._clockwork.share(self._last_s < bound_s))
+        return bool(self._clockwork.share(has_compiled or self._last_s < bound_s))
 
     def _have_state(self) -> None:
         if self._state is not None:

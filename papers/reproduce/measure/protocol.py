@@ -17,7 +17,8 @@ Every cell is warmed up by a full run of its own, on the state that is timed aft
 repeated as `papers.reproduce.plan.pace` says: a CPU's code, a rival's and ours alike. A short run
 comes right behind another one that is not counted: the proof of the repetition before has cooled
 caches and a GPU's clock down. (Up to 1d2d65c2 only another cell's turn was a reason for that, and
-the uncounted run's answer was proved, too, before the timed run began.)
+what a proof needs was brought from the uncounted run, too, before the timed one began; in f85c53e7
+the first repetition behind a run that compiles had none.)
 
 Cells in turn
 -------------

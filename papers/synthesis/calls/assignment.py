@@ -26,6 +26,7 @@ from papers.synthesis.calls.choice import (
     machines,
 )
 from papers.synthesis.calls.one_matrix import (
+    BATCH,
     MOST_CHOICES,
     Solved,
     Wishes,
@@ -40,8 +41,8 @@ from papers.synthesis.calls.places import Placed, is_on_device, place
 BATCH_SIDE = 1024
 """The longest side that a batch in one launch takes."""
 
-BATCH, OTHER_BATCH = "synthesis:batch", "lupinska_costscale:batch"
-"""Solvers of a whole batch; the other one has sides up to `OTHER_SIDE`."""
+OTHER_BATCH = "lupinska_costscale:batch"
+"""With `BATCH` the solvers of a whole batch; this one has sides up to `OTHER_SIDE`."""
 
 ONE_CORE = "synthesis:one_core"
 """The solver that takes the matrices of a stack on the CPU in one compiled loop."""
@@ -93,7 +94,8 @@ def linear_sum_assignment(
     solver : str, optional
         ``PAPER:SOLVER``, ``"synthesis:dense"``, ``"synthesis:batch"`` or ``"scipy"`` instead of the
         table's choice. ``"synthesis:batch"`` solves all matrices of a batch at once, up to 1024 a
-        side, in a launch for each class of sizes.
+        side, in a launch for each class of sizes. Floats whose answer by it or by
+        ``"synthesis:dense"`` nothing proves go on to a code on the CPU; `explain` says so.
     explain : bool
         Whether the choice and its reason are printed.
 
@@ -115,8 +117,8 @@ def linear_sum_assignment(
         As SciPy: for sparse costs, another dimension, NaN, an infinity of the wrong sign, an
         infeasible matrix; of many matrices the message begins with the number of the first.
         Besides: an unknown `solver` or `device`; `seconds` that are none; 64-bit integers beyond
-        2**60 in size, which SciPy would round; with `return_duals` floats whose sizes are so far
-        apart that no duals in float64 prove an answer.
+        2**60 in size, which SciPy would round; with `return_duals` or `seconds` floats whose sizes
+        are so far apart that no duals in float64 prove an answer.
     TypeError
         As SciPy: for types that are no numbers of up to 64 bits.
     papers.common.model.GivenUpError

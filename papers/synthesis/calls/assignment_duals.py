@@ -7,6 +7,8 @@ found by Bellman and Ford's relaxations from the rows that have changed alone.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from papers.common.model import Assignment
@@ -62,7 +64,11 @@ def hold(
 
 
 def duals_of(
-    cost: np.ndarray, row_ind: np.ndarray, col_ind: np.ndarray, maximize: bool = False
+    cost: np.ndarray,
+    row_ind: np.ndarray,
+    col_ind: np.ndarray,
+    maximize: bool = False,
+    look: Callable[[], object] | None = None,
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """Return the duals that prove an assignment optimal.
 
@@ -73,6 +79,8 @@ def duals_of(
     row_ind, col_ind : int64[min(n, m)]
         An optimal assignment.
     maximize : bool
+    look : callable(), optional
+        Called before each pass over the costs; its errors, of a limit of time, end it.
 
     Returns
     -------
@@ -88,17 +96,19 @@ def duals_of(
         np.negative(wide, out=wide)
     n, m = cost.shape
     if n <= m:
-        found = _of_rows(wide, col_ind)
+        found = _of_rows(wide, col_ind, look)
     else:
         order = np.argsort(col_ind)
-        found = _of_rows(wide.T, row_ind[order])
+        found = _of_rows(wide.T, row_ind[order], look)
         found = found and found[::-1]
     if found is None:
         return None
     return (-found[0], -found[1]) if maximize else found
 
 
-def _of_rows(cost: np.ndarray, column: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+def _of_rows(
+    cost: np.ndarray, column: np.ndarray, look: Callable[[], object] | None
+) -> tuple[np.ndarray, np.ndarray] | None:
     """Return the duals where every row is assigned, ``n <= m``; `column` is each row's."""
     n, m = cost.shape
     chosen = cost[np.arange(n), column]
@@ -111,6 +121,8 @@ def _of_rows(cost: np.ndarray, column: np.ndarray) -> tuple[np.ndarray, np.ndarr
     small = SHARE_OF_COST * float(np.abs(chosen).sum()) / n if cost.dtype.kind == "f" and n else 0
     changed = np.arange(n)
     for _ in range(n + 1):
+        if look is not None:
+            look()
         if not changed.size:
             return chosen - v[column], v
         starts = chosen[changed] - v[column[changed]]

@@ -28,6 +28,8 @@ from papers.synthesis.calls.places import Placed
 EXACT_IN_FLOAT64 = 2**50
 """Whole numbers up to this leave SciPy's float64 room for exact sums of some of them."""
 
+BATCH = "synthesis:batch"
+
 DENSE, TREE = "synthesis:dense", "datenagi2016:tree"
 """Solvers that take costs in device memory; all others get a copy in host memory."""
 
@@ -142,7 +144,9 @@ def solve(placed: Placed, wishes: Wishes) -> Solved:
         data = _data(placed, choice, wishes)
         if choice.solver == DENSE and not wishes.duals:
             return with_duals_that_hold(placed, _pairs_by_dense(placed, data, wishes), wishes)
-        return with_duals_that_hold(placed, by_solver(choice.solver, data, wishes), wishes)
+        judged = choice.solver == BATCH and array.dtype.kind == "f"
+        asked = replace(wishes, duals=True) if judged else wishes
+        return with_duals_that_hold(placed, by_solver(choice.solver, data, asked), wishes)
     except (ValueError, TypeError, UnfinishedError) as refusal:
         if wishes.solver is not None and not goes_on(wishes.solver, refusal):
             raise
@@ -407,16 +411,19 @@ def _data(placed: Placed, choice: Choice, wishes: Wishes) -> Any:
 
 
 UNRESOLVED = (
-    "float64 does not resolve duals of these costs: none that were found prove the assignment; "
-    "without return_duals it can be had"
+    "float64 does not resolve duals of these costs: none that were found prove the assignment"
 )
+"""What is said of an answer of floats that nothing proves."""
+
+HAD_WITHOUT = "; without return_duals it can be had"
+"""What is added where duals were asked for."""
 
 
 class UnprovedError(ValueError):
     """No duals in float64 that were found prove an assignment of floats; it may be a wrong one."""
 
 
-OWN = ("synthesis:dense", "synthesis:batch")
+OWN = (DENSE, BATCH)
 """Solvers of this package's own whose floats go on to another one if they are unproved."""
 
 
@@ -434,16 +441,19 @@ def with_duals_that_hold(placed: Placed, solved: Solved, wishes: Wishes) -> Solv
     ------
     UnprovedError
         If the derived ones do so, too.
+    GivenUpError
+        If the time is over before the proof.
     """
     u, v = solved.row_duals, solved.column_duals
     if placed.array.dtype.kind != "f" or u is None or v is None:
         return solved
     if are_small(u, v):
         return solved
+    wishes.left()
     host, pairs = placed.on_host(), (solved.row_ind, solved.col_ind)
     if hold(host, pairs, (u, v), wishes.maximize):
         return solved
-    derived = duals_of(host, *pairs, wishes.maximize)
+    derived = duals_of(host, *pairs, wishes.maximize, wishes.left)
     if derived is None or not hold(host, pairs, derived, wishes.maximize):
-        raise UnprovedError(UNRESOLVED)
+        raise UnprovedError(UNRESOLVED + (HAD_WITHOUT if wishes.duals else ""))
     return Solved(*pairs, *derived)

@@ -7,13 +7,13 @@ import pytest
 from scipy.optimize import linear_sum_assignment as scipys
 
 from papers import linear_sum_assignment
-from papers.common.model import Assignment
+from papers.common.model import Assignment, GivenUpError
 from papers.common.problems import assignment_proof
 from papers.synthesis.assignment import reference
 from papers.synthesis.assignment.costs import UnfinishedError, UnresolvedError
 from papers.synthesis.calls import assignment, repeated
 from papers.synthesis.calls import one_matrix as calls
-from papers.synthesis.calls.assignment_duals import are_small
+from papers.synthesis.calls.assignment_duals import are_small, duals_of
 from papers.synthesis.one_core import solver as one_core
 from papers.synthesis.trust.drawing import task_of
 
@@ -133,6 +133,52 @@ def test_wrong_pairs_of_a_batch_of_floats_go_on_to_another_solver(
         assert len(answer) == (4 if duals else 2)
         assert np.array_equal(answer[1], scipys(cost)[1])
         assert not duals or proof_of(cost, answer).ok
+
+
+@pytest.mark.parametrize("duals", [False, True])
+def test_wrong_pairs_of_one_matrix_by_a_batch_go_on_to_another_solver(duals, monkeypatch, capsys):
+    """The same fault, for a matrix by itself."""
+    right = calls.by_solver
+
+    def by_solver(name, data, wishes):
+        found = right(name, data, wishes)
+        if name != "synthesis:batch":
+            return found
+        found.col_ind[[0, 1]] = found.col_ind[[1, 0]]
+        u, v = found.row_duals + 1e15, found.column_duals - 1e15
+        return found._replace(row_duals=u, column_duals=v)
+
+    cost = np.random.default_rng(5).random((6, 6))
+    monkeypatch.setattr(calls, "by_solver", by_solver)
+    answer = linear_sum_assignment(cost, solver="synthesis:batch", return_duals=duals, explain=True)
+    assert np.array_equal(answer[1], scipys(cost)[1])
+    assert len(answer) == (4 if duals else 2)
+    assert ("without return_duals" in capsys.readouterr().out) == duals
+
+
+@pytest.mark.parametrize("solver", ["synthesis:dense", "synthesis:batch"])
+def test_pairs_that_nothing_proves_are_scipys_or_with_a_limit_of_time_an_error(solver):
+    """No duals in float64 prove these pairs, which are right; SciPy cannot be stopped."""
+    cost = np.array([[1.0, -1e20], [3e20, 1.0]])
+    assert linear_sum_assignment(cost, solver=solver)[1].tolist() == [0, 1]
+    for limited in ({"seconds": 60.0}, {"return_duals": True}):
+        with pytest.raises(ValueError, match="float64 does not resolve"):
+            linear_sum_assignment(cost, solver=solver, **limited)
+
+
+def test_a_limit_of_time_ends_the_proof_of_a_call():
+    """A pass over the costs is the longest that nobody looks at the clock."""
+    looks = iter([None, None])
+    cost = np.outer(np.arange(1.0, 31), np.arange(1.0, 31))
+    pairs = np.arange(30), np.arange(30)  # the worst assignment: a cycle of any pair is cheaper
+
+    def look():
+        if next(looks, "over") == "over":
+            raise GivenUpError("gave up", 1.0)
+
+    with pytest.raises(GivenUpError):
+        duals_of(cost, *pairs, look=look)
+    assert duals_of(cost, *pairs) is None
 
 
 def refusing(name, data, wishes):

@@ -6,8 +6,11 @@ import pytest
 
 from papers.common.gpu import copying, device
 from papers.synthesis.assignment import sending
+from papers.synthesis.calls import one_matrix
 from papers.synthesis.calls.cuts import layout
-from papers.synthesis.evidence.carrying import copies, laying_out, looked_at, stacks
+from papers.synthesis.evidence.calling import ExecutorsMemory
+from papers.synthesis.evidence.carrying import copies, judged, laying_out, looked_at, stacks
+from papers.synthesis.evidence.measured import rows
 from papers.synthesis.evidence.programs import host_paths
 
 
@@ -63,6 +66,31 @@ def test_each_size_is_looked_at_by_both(tmp_path, monkeypatch):
     assert found["n"].tolist() == [4, 6] * len(looked_at.TYPES)
     assert set(asked) == {(dtype, sent) for dtype in looked_at.TYPES for sent in (False, True)}
     assert np.isfinite(found[["host_ms", "sent_ms"]]).all(axis=None)
+
+
+def test_floats_are_solved_with_the_look_at_their_duals_and_without_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(judged, "ORDERS", (4,))
+    monkeypatch.setattr(judged, "SEEDS", (1,))
+    monkeypatch.setattr(judged, "there", ExecutorsMemory)
+    looks, real = [], one_matrix.are_small
+
+    def are_small(u, v):
+        looks.append(u.size)
+        return real(u, v)
+
+    monkeypatch.setattr(one_matrix, "are_small", are_small)
+    judged.main(str(tmp_path / "judged.csv"), "1")
+    found = pd.read_csv(tmp_path / "judged.csv")
+    assert list(found) == list(rows.read("carrying/judged"))
+    assert set(found["way"]) == {"judged", "unjudged"}
+    assert len(found) == 2 * len(judged.FAMILIES)
+    # Once for the duals that are asked for, and once a call that looks: five of them.
+    assert len(looks) >= len(judged.FAMILIES) * 5
+    monkeypatch.setattr(one_matrix, "are_small", lambda u, v: pytest.fail("a look"))
+    solved = judged._unjudged(one_matrix._dense()[1])
+    columns = solved(np.array([[2.0, 1.0], [1.0, 3.0]]), None, False, None, None)[1]
+    assert columns.tolist() == [1, 0]
+    assert np.isfinite(found["us"]).all()
 
 
 def test_each_stack_is_solved_by_both_solvers_in_both_places(tmp_path, monkeypatch):
