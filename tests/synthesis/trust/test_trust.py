@@ -561,7 +561,7 @@ def test_a_gpu_has_drawn_a_hundred_thousand_problems_of_all_calls_and_none_was_w
     assert {(row["wrong"], row["hung"]) for row in rows} == {("0", "0")}
     assert {row["device"] for row in rows} == {"NVIDIA H200"}
     page = (HOME / "trust/README.md").read_text(encoding="utf-8")
-    assert "With the present code no answer was wrong and none hung: 276,457 problems" in page
+    assert "By 069220a no answer was wrong and none hung: 276,457 problems" in page
 
 
 def test_the_page_says_how_many_orders_of_the_threads_were_run():
