@@ -413,10 +413,10 @@ def _data(placed: Placed, choice: Choice, wishes: Wishes) -> Any:
 UNRESOLVED = (
     "float64 does not resolve duals of these costs: none that were found prove the assignment"
 )
-"""What is said of an answer of floats that nothing proves."""
+"""The words for an answer of floats that nothing proves."""
 
 HAD_WITHOUT = "; without return_duals it can be had"
-"""What is added where duals were asked for."""
+"""The words that follow where duals were asked for."""
 
 
 class UnprovedError(ValueError):

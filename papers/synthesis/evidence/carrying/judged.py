@@ -1,4 +1,4 @@
-"""What the look at the duals of floats adds to a call for the pairs alone: ``judged.csv``.
+"""The time that a look at duals of floats adds to a call for the pairs alone: ``judged.csv``.
 
 ``python -m papers.synthesis.evidence.carrying.judged OUT.csv [REPEATS]`` measures anew, on a GPU:
 floats in device memory by ``synthesis:dense``, with the look and without it, by turns. The column

@@ -112,7 +112,7 @@ def wrong(state, trace=None):
 def unsteady(state, trace=None):
     """Right at first, then another cost: what a race would look like."""
     run(state)
-    if state.runs == 2:
+    if state.runs == 3:
         wrong(state)
 
 
