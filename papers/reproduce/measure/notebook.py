@@ -139,18 +139,13 @@ class Notebook:
         try:
             if clock in ON_STATE:
                 self._have_state()
-            is_first = self._last_s is None
             if not self._first_run_stands(clock):
-                if self._must_warm_up(is_first and not self._compiled):
-                    self._timed(clock)
-                start = time.monotonic()
-                found = self._once(clock)
+                found = self._warm(clock)
                 if self._first_has_compiled(clock):
                     self._take_back(clock)
-                    if self._must_warm_up():
-                        self._timed(clock)
-                    found = self._once(clock)
-                self._enter(*found)
+                    found = self._warm(clock)
+                start = time.monotonic() - (self._last_s or 0.0)  # of the run that counts
+                self._enter(*self._with_answer(*found))
                 self._pages[clock].spent_s += time.monotonic() - start
         finally:
             if not self.holds:
@@ -199,15 +194,24 @@ class Notebook:
         page.spent_s = 0.0
         del self._remarks[FIRST_IS_COLD]
 
-    def _must_warm_up(self, has_compiled: bool = False) -> bool:
-        """Whether an uncounted run comes right before the timed one; collective on ranks.
-
-        The time of a run that may have compiled does not say whether it is short.
-        """
+    def _must_warm_up(self) -> bool:
+        """Whether an uncounted run comes right before the timed one; collective on ranks."""
         if self._last_s is None or not self._is_warmed_up:
             return False
         bound_s = self._pace.long_s if self._is_fresh else SHORT_S
-        return bool(self._clockwork.share(has_compiled or self._last_s < bound_s))
+        return bool(self._clockwork.share(self._last_s < bound_s))
+
+    def _warm(self, clock: str) -> tuple[Times, Any, Any]:
+        """Make one run; a short one right behind another, as `_timed` returns it.
+
+        Where the last run had compiled, its time does not say that this one is short. Then this one
+        was the warm-up, and the next counts.
+        """
+        was_warmed = self._must_warm_up()
+        if was_warmed:
+            self._timed(clock)
+        found = self._timed(clock)
+        return self._timed(clock) if not was_warmed and self._must_warm_up() else found
 
     def _have_state(self) -> None:
         if self._state is not None:
@@ -224,7 +228,10 @@ class Notebook:
 
     def _once(self, clock: str) -> tuple[Times, Answer]:
         """Make one run; return the values of the clock, and the answer with its proof material."""
-        times, state, answer = self._timed(clock)
+        return self._with_answer(*self._timed(clock))
+
+    def _with_answer(self, times: Times, state: Any, answer: Any) -> tuple[Times, Answer]:
+        """Add to the values of a clock the answer with its proof material."""
         if answer is None:
             return times, kinds.answer_of(self.solver, state)
         return times, kinds.with_proof(self.solver, state, answer)
@@ -232,7 +239,8 @@ class Notebook:
     def _timed(self, clock: str) -> tuple[Times, Any, Any]:
         """Make one run under a clock; return its values, its state, and what it has downloaded.
 
-        The clock of a caller is read from data on the host to the answer on the host.
+        Nothing is downloaded under the clocks of `ON_STATE`: None. The clock of a caller is read
+        from data on the host to the answer on the host.
         """
         start = time.monotonic()
         if clock == "end_to_end":

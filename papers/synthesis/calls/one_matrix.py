@@ -29,6 +29,7 @@ EXACT_IN_FLOAT64 = 2**50
 """Whole numbers up to this leave SciPy's float64 room for exact sums of some of them."""
 
 BATCH = "synthesis:batch"
+"""The solver of many matrices at once, or of one."""
 
 DENSE, TREE = "synthesis:dense", "datenagi2016:tree"
 """Solvers that take costs in device memory; all others get a copy in host memory."""

@@ -16,7 +16,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from papers.common.gpu import device
+from papers.common.gpu import device, environment
 from papers.common.instances.drawing import draw
 from papers.common.model import Instance
 from papers.synthesis.calls import one_matrix
@@ -48,7 +48,7 @@ def _unjudged(solve: Callable[..., Any]) -> Callable[..., Any]:
 
 def rows(repeats: int) -> Iterator[dict[str, Any]]:
     """Yield a row a matrix and way."""
-    card = device.describe().name
+    code, card = environment.commit()[:12], device.describe().name
     adopted, solve, *others = one_matrix._dense()
     ways = {"unjudged": (adopted, _unjudged(solve), *others), "judged": (adopted, solve, *others)}
     for n in ORDERS:
@@ -67,8 +67,9 @@ def rows(repeats: int) -> Iterator[dict[str, Any]]:
                                 taken[name].append(1e6 * (time.perf_counter() - begin))
                 for name, times in taken.items():
                     yield {
-                        "card": card, "costs": label, "n": n, "seed": seed, "way": name,
-                        "us": round(float(np.median(times)), 1), "sure": bool(are_small(u, v)),
+                        "code": code, "card": card, "costs": label, "n": n, "seed": seed,
+                        "way": name, "us": round(float(np.median(times)), 1),
+                        "sure": bool(are_small(u, v)),
                     }  # fmt: skip
 
 
