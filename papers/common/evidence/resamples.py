@@ -27,6 +27,9 @@ MARK = "\x1f"
 _INSTANCE = ["family", "n", "label", "storage", "permuted"]
 _VALUE = ["solver", "options", "device", "scope", "metric"]
 
+_CATEGORIES = ["solver", "scope", "metric", "storage"]
+"""Columns that tables find rows by, and join to no other text: categories compare as numbers."""
+
 
 def name(source: str, draw: int) -> str:
     """Return the source that the rows of a resample have."""
@@ -58,6 +61,7 @@ def stacked(summary: pd.DataFrame, source: str, draws: int = DRAWS) -> pd.DataFr
     medians = _medians(rows, draws, random)[
         np.arange(draws)[:, None], _substitutes(rows, draws, random)
     ]
+    rows = rows.astype(dict.fromkeys(_CATEGORIES, "category"))
     table = rows.iloc[np.tile(np.arange(len(rows)), draws)].reset_index(drop=True)
     names = np.repeat(np.array([name(source, draw) for draw in range(draws)], object), len(rows))
     return table.assign(source=names, median=medians.ravel())

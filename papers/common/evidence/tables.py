@@ -61,7 +61,7 @@ def by_seed(
     wanted = {"metric": metric, "scope": scope, "family": family, "storage": storage}
     # One condition after the other, as arrays: a resampled summary has hundreds of thousands of
     # rows, of which a solver has a few.
-    places = np.flatnonzero(summary["solver"].to_numpy(object) == solver)
+    places = np.flatnonzero(summary["solver"].array == solver)
     for name, value in wanted.items():
         places = places[_texts(summary, name, places) == value]
     texts = _texts(summary, "options", places)

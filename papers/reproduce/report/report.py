@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -167,6 +167,7 @@ def _context(run: Run, summary: pd.DataFrame, sections: list[Section]) -> dict[s
     papers = list(dict.fromkeys(section.paper.name for section in sections))
     states = _states(run, summary)
     found = [state["status"] for state in states]
+    read_meta = functools.cache(store.read_meta)  # a record's, by many experiments
     return {
         "cards": [registry.card(name) for name in papers],
         "sections": sections,
@@ -182,7 +183,7 @@ def _context(run: Run, summary: pd.DataFrame, sections: list[Section]) -> dict[s
         "inconsistencies": _inconsistencies(papers),
         "options": run.meta["options"],
         "command": command(run.meta),
-        "commands": {section.name: _commands(run, section) for section in sections},
+        "commands": {section.name: _commands(run, section, read_meta) for section in sections},
     }
 
 
@@ -210,14 +211,16 @@ def command(meta: Mapping[str, Any], targets: Sequence[str] | None = None) -> st
     return shlex.join(words)
 
 
-def _commands(run: Run, section: Section) -> list[tuple[str, str]]:
+def _commands(
+    run: Run, section: Section, read_meta: Callable[[Path], Mapping[str, Any]]
+) -> list[tuple[str, str]]:
     """Return the command of one experiment by origin: this run's, and those of the records."""
     target = [f"{section.paper.name}:{section.experiment.name}"]
     found = [(THIS_RUN, command(run.meta, target))]
     for folder in sorted((registry.folder(section.paper.name) / "results").glob("*/meta.json")):
         origin = f"recorded {folder.parent.name}"
         if origin in section.origins:
-            found.append((origin, command(store.read_meta(folder.parent), target)))
+            found.append((origin, command(read_meta(folder.parent), target)))
     return found
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from papers.common.evidence import comparisons, intervals, judges, resamples
+from papers.common.evidence import comparisons, intervals, judges, resamples, tables
 from papers.common.evidence.intervals import Evidence
 from papers.common.model import Experiment
 from papers.reproduce.run.measurements import SUMMARY
@@ -68,6 +68,24 @@ def test_resamples_hold_every_row_and_only_measured_values():
 def test_the_same_measurements_give_the_same_resamples():
     rows = summary(row("ours", 1, [1, 2, 9]), row("ours", 2, [3, 4, 5]))
     pd.testing.assert_frame_equal(resamples.stacked(rows, HERE), resamples.stacked(rows, HERE))
+
+
+def test_categories_find_the_rows_that_texts_find():
+    rows = [
+        row(solver, seed, [seed, 2.0, 5.0], metric=metric)
+        for solver in ("p:a", "p:b")
+        for seed in (1, 2, 3)
+        for metric in ("time_ms", "pushes")
+    ]
+    stack = resamples.stacked(summary(*rows), HERE)
+    texts = stack.astype(dict.fromkeys(resamples._CATEGORIES, object))
+    for solver, metric, scope, count in (
+        ("p:a", "time_ms", "run", 3), ("p:b", "pushes", "run", 3), ("p:b", "pushes", "steps", 0),
+        ("p:none", "time_ms", "run", 0),
+    ):  # fmt: skip
+        found = tables.by_seed(stack, solver, metric, scope)
+        assert len(found) == count * resamples.DRAWS
+        pd.testing.assert_frame_equal(found, tables.by_seed(texts, solver, metric, scope))
 
 
 def test_a_seed_is_replaced_in_all_codes_at_once():
