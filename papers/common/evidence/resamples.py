@@ -28,7 +28,10 @@ _INSTANCE = ["family", "n", "label", "storage", "permuted"]
 _VALUE = ["solver", "options", "device", "scope", "metric"]
 
 _CATEGORIES = ["solver", "scope", "metric", "storage"]
-"""Columns that tables find rows by, and join to no other text: categories compare as numbers."""
+"""Texts that tables find rows by: as categories they are compared by numbers, which is faster.
+
+``family`` is none of them, since tables add its text to that of ``label``.
+"""
 
 
 def name(source: str, draw: int) -> str:

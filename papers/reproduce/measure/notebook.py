@@ -145,7 +145,7 @@ class Notebook:
                     self._take_back(clock)
                     found = self._warm(clock)
                 start = time.monotonic() - (self._last_s or 0.0)  # of the run that counts
-                self._enter(*self._with_answer(*found))
+                self._enter(*self._with_proof(*found))
                 self._pages[clock].spent_s += time.monotonic() - start
         finally:
             if not self.holds:
@@ -166,7 +166,7 @@ class Notebook:
         if self._last_s is not None or not self._is_warmed_up:
             return False
         start = time.monotonic()
-        found = self._once(clock)
+        found = self._with_proof(*self._timed(clock))
         is_long = self._compiled and (self._last_s or 0.0) >= self._pace.long_s
         if not self._clockwork.share(is_long):
             return False
@@ -202,10 +202,10 @@ class Notebook:
         return bool(self._clockwork.share(self._last_s < bound_s))
 
     def _warm(self, clock: str) -> tuple[Times, Any, Any]:
-        """Make one run; a short one right behind another, as `_timed` returns it.
+        """Make the run that counts, a short one right behind another; return what `_timed` does.
 
-        Where the last run had compiled, its time does not say that this one is short. Then this one
-        was the warm-up, and the next counts.
+        The run before may have compiled, so that its time did not say how short this one is. If it
+        is short, it was the warm-up, and the next one counts.
         """
         was_warmed = self._must_warm_up()
         if was_warmed:
@@ -226,12 +226,8 @@ class Notebook:
     def _upload(self) -> Any:
         return self._clockwork.upload(self.solver, self._given, self._options)
 
-    def _once(self, clock: str) -> tuple[Times, Answer]:
-        """Make one run; return the values of the clock, and the answer with its proof material."""
-        return self._with_answer(*self._timed(clock))
-
-    def _with_answer(self, times: Times, state: Any, answer: Any) -> tuple[Times, Answer]:
-        """Add to the values of a clock the answer with its proof material."""
+    def _with_proof(self, times: Times, state: Any, answer: Any) -> tuple[Times, Answer]:
+        """Return a run's times, and its answer with what proves it; takes what `_timed` returns."""
         if answer is None:
             return times, kinds.answer_of(self.solver, state)
         return times, kinds.with_proof(self.solver, state, answer)

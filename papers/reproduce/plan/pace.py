@@ -5,7 +5,7 @@ The rules
 - A cell begins with a run under its first clock that is not counted: it warms caches, memory and a
   GPU's clock up, and its time says how long the cell is.
 - A run shorter than `papers.reproduce.measure.notebook.SHORT_S` comes right behind another one that
-  is not counted and not proved. A longer one does not, so that nothing costly is made twice.
+  is not counted and not proved. Longer ones have no such run: it would double their time.
 - A cell whose first run takes less than `Pace.long_s` is repeated `Pace.repeats` times under each
   clock. A cell may ask for more by `papers.common.model.Cell.repeats`.
 - A longer one keeps its first run as the first repetition, because a second one would cost as much

@@ -167,7 +167,7 @@ def _context(run: Run, summary: pd.DataFrame, sections: list[Section]) -> dict[s
     papers = list(dict.fromkeys(section.paper.name for section in sections))
     states = _states(run, summary)
     found = [state["status"] for state in states]
-    read_meta = functools.cache(store.read_meta)  # a record's, by many experiments
+    read_meta = functools.cache(store.read_meta)  # Many experiments stand in one record.
     return {
         "cards": [registry.card(name) for name in papers],
         "sections": sections,
